@@ -239,8 +239,12 @@ def gives(member: object) -> str:
 
 def aggregates_of(subject: str) -> list[tuple[str, str]]:
     """The aggregates that a subject shows, with the examples that they are declared with."""
-    columns = {"Aggregates": {0, 1}, "Functions": {2}}.get(subject, set())
-    return [(name, example) for name, arity, _, example, _ in _native.Expr.aggregates() if arity in columns]
+    if subject not in {"Aggregates", "Functions"}:
+        return []
+    is_method = subject == "Aggregates"
+    return [
+        (name, example) for name, _, _, example, _ in _native.Expr.aggregates() if hasattr(tf.Expr, name) == is_method
+    ]
 
 
 def page() -> str:

@@ -82,6 +82,7 @@ from tickframe.formulas import formula
 from tickframe.functions import (
     arctan2,
     col,
+    corr,
     cov,
     from_epoch,
     len,
@@ -103,6 +104,7 @@ from tickframe.plan import Plan
 from tickframe.reductions import (
     all,
     any,
+    approx_n_unique,
     count,
     exclude,
     first,
@@ -229,6 +231,7 @@ __all__ = [
     "any",
     "any_horizontal",
     "append_table",
+    "approx_n_unique",
     "arctan2",
     "blink_table",
     "blink_to_append_only",
@@ -236,6 +239,7 @@ __all__ = [
     "col",
     "concat",
     "concat_str",
+    "corr",
     "count",
     "cov",
     "default_graph",

@@ -15,29 +15,38 @@ from typing import TYPE_CHECKING
 from tickframe.arguments import text
 from tickframe.describe import named
 from tickframe.expr import Expr, flatten
-from tickframe.formulas import Formula
+from tickframe.formulas import Formula, OverGroups
 from tickframe.functions import col, lit
+from tickframe.functions import corr as _corr
+from tickframe.functions import cov as _cov
 from tickframe.functions import len as len_
 from tickframe.names import pair
 from tickframe.when import when
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = [
     "abs_sum",
+    "approx_n_unique",
+    "approx_quantile",
     "avg",
+    "corr",
     "count_",
     "count_distinct",
     "count_where",
+    "cov",
     "distinct",
     "first",
+    "formula",
+    "freeze",
     "group",
     "last",
     "max_",
     "median",
     "min_",
     "pct",
+    "product",
     "sorted_first",
     "sorted_last",
     "std",
@@ -45,8 +54,18 @@ __all__ = [
     "unique",
     "var",
     "weighted_avg",
+    "weighted_std",
     "weighted_sum",
+    "weighted_var",
 ]
+
+
+class Everywhere(list[Expr]):
+    """Aggregates of some columns, and the function that makes one: `Table.agg_all_by` gives it every column."""
+
+    def __init__(self, made: Iterable[Expr], of: Callable[[Expr], Expr]) -> None:
+        super().__init__(made)
+        self.of = of
 
 
 def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr]) -> list[Expr]:
@@ -54,7 +73,7 @@ def _each(columns: tuple[str | list[str], ...], aggregate: Callable[[Expr], Expr
     for item in flatten(columns):
         text(item, "an aggregate of tf.agg", "a column")
         names.append(str(item))
-    return [aggregate(col(of)).alias(out) for out, of in map(pair, names)]
+    return Everywhere((aggregate(col(of)).alias(out) for out, of in map(pair, names)), aggregate)
 
 
 def sum_(*columns: str | list[str], min_count: int = 0) -> list[Expr]:
@@ -85,6 +104,16 @@ def std(*columns: str | list[str]) -> list[Expr]:
 def var(*columns: str | list[str]) -> list[Expr]:
     """Variances (one degree of freedom less)."""
     return _each(columns, Expr.var)
+
+
+def product(*columns: str | list[str]) -> list[Expr]:
+    """Products; null of no value."""
+    return _each(columns, Expr.product)
+
+
+def freeze(*columns: str | list[str]) -> list[Expr]:
+    """Values of the row that was first as the group came: they stay while the group has rows."""
+    return _each(columns, Expr.freeze)
 
 
 def first(*columns: str | list[str]) -> list[Expr]:
@@ -118,6 +147,32 @@ def weighted_sum(weight: str, *columns: str | list[str]) -> list[Expr]:
     return _each(columns, lambda of: of.weighted_sum(weight))
 
 
+def weighted_var(weight: str, *columns: str | list[str]) -> list[Expr]:
+    """Variances in which each value counts as much as its weight, as `Expr.weighted_var` has them."""
+    return _each(columns, lambda of: of.weighted_var(weight))
+
+
+def weighted_std(weight: str, *columns: str | list[str]) -> list[Expr]:
+    """Standard deviations in which each value counts as much as its weight."""
+    return _each(columns, lambda of: of.weighted_std(weight))
+
+
+def cov(other: str, *columns: str | list[str]) -> list[Expr]:
+    """Covariances with another column.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a"], "x": [1, 2, 4], "y": [2.0, 4.0, 8.0]})
+    >>> t.agg_by([tf.agg.cov("y", "cov = x"), tf.agg.corr("y", "corr = x")], by="k").to_dicts()
+    [{'k': 'a', 'cov': 4.666666666666667, 'corr': 1.0}]
+    """
+    return _each(columns, lambda of: _cov(of, other))
+
+
+def corr(other: str, *columns: str | list[str]) -> list[Expr]:
+    """Correlations with another column, from -1 to 1."""
+    return _each(columns, lambda of: _corr(of, other))
+
+
 def median(*columns: str | list[str]) -> list[Expr]:
     """Values in the middle."""
     return _each(columns, Expr.median)
@@ -126,6 +181,16 @@ def median(*columns: str | list[str]) -> list[Expr]:
 def pct(percentile: float, *columns: str | list[str]) -> list[Expr]:
     """Values at a part of the way from the least, 0, to the greatest, 1; the nearest there is."""
     return _each(columns, lambda of: of.quantile(percentile))
+
+
+def approx_quantile(quantile: float, *columns: str | list[str]) -> list[Expr]:
+    """As `pct`, of the right rank and off by less than 1/512 of the value, in little memory."""
+    return _each(columns, lambda of: of.approx_quantile(quantile))
+
+
+def approx_n_unique(*columns: str | list[str]) -> list[Expr]:
+    """About how many distinct values there are, as `Expr.approx_n_unique` has it."""
+    return _each(columns, Expr.approx_n_unique)
 
 
 def count_distinct(*columns: str | list[str], count_nulls: bool = False) -> list[Expr]:
@@ -173,6 +238,31 @@ def count_where(column: str, predicate: str | Expr) -> list[Expr]:
         Formula(predicate, sys._getframe(1), "count_where", filter=True) if isinstance(predicate, str) else predicate
     )
     return [when(given).then(lit(True)).count().alias(column)]
+
+
+def formula(*formulas: str | list[str]) -> list[Expr]:
+    """Any formula over groups, in which a column is the list of its values in the rows of the group.
+
+    A group that a change touches is computed again.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "price": [10.0, 20.0, 5.0], "size": [3, 1, 2]})
+    >>> made = tf.agg.formula("vwap = sum(price * size) / sum(size)", "most = max(price) - min(price)")
+    >>> t.agg_by(made, by="k").rows()
+    [('a', 12.5, 10.0), ('b', 5.0, 0.0)]
+
+    Args:
+        *formulas: ``"Out = formula"``, one value a group: a number, or a list.
+
+    Raises:
+        FormulaError: a text that is no formula, or one without a name.
+        InvalidOperationError: a blink table, of which lists would grow for ever.
+    """
+    made: list[Expr] = []
+    for each in flatten(formulas):
+        text(each, "tf.agg.formula", "a formula")
+        made.append(OverGroups(str(each), sys._getframe(1)))
+    return made
 
 
 def count_(column: str) -> list[Expr]:

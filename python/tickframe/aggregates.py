@@ -125,6 +125,54 @@ class Aggregates:
         """
         return self._aggregate("quantile", quantile=quantile, interpolation=interpolation)
 
+    def approx_quantile(self, quantile: float) -> Expr:
+        """About the value at a part of the way from the least to the greatest, off by less than 1/512 of itself: a Float64.
+
+        It is of the nearest rank, whatever the values and their order. What is kept of a group does not grow with its rows, and
+        a row that leaves is taken away again.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": list(range(1, 1001))})
+        >>> t.select(tf.col("x").approx_quantile(0.9)).to_dict()
+        {'x': [901.0]}
+
+        Args:
+            quantile: from 0, the least, to 1, the greatest.
+
+        Raises:
+            TypeMismatchError: values that are no numbers.
+            ValueError: a part beyond 0 and 1.
+        """
+        return self._aggregate("approx_quantile", quantile=quantile)
+
+    def approx_n_unique(self) -> Expr:
+        """About how many distinct values there are; null counts as one. The standard error is 1.6%; up to 512 are counted.
+
+        At most 4 KiB are kept of a group, from which no value can be taken away.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2, 2, None]}).select(tf.col("x").approx_n_unique()).to_dict()
+        {'x': [3]}
+
+        Raises:
+            InvalidOperationError: a live table whose rows may leave or change; `n_unique` takes it.
+            TypeMismatchError: maps and unions, whose values cannot be told apart.
+        """
+        return self._aggregate("approx_n_unique")
+
+    def freeze(self) -> Expr:
+        """The value that the first row had as the group came; it stays as it is while the group has rows.
+
+        >>> import tickframe as tf
+        >>> t = tf.keyed_table({"id": int, "k": str, "price": float}, key="id", graph=tf.Graph(period=None))
+        >>> opened = t.group_by("k").agg(tf.col("price").freeze(), now=tf.col("price").first())
+        >>> for price in (10.0, 11.0):
+        ...     _ = t.upsert({"id": [1], "k": ["a"], "price": [price]}), t.graph.step()
+        >>> opened.to_dicts()
+        [{'k': 'a', 'price': 10.0, 'now': 11.0}]
+        """
+        return self._aggregate("freeze")
+
     def product(self) -> Expr:
         """The product of the values that are not null; null if there are none. Integers wrap.
 
@@ -212,6 +260,36 @@ class Aggregates:
         """
         weights = self._from(weight, "weighted_mean")
         return self.weighted_sum(weights) / where(_itself(self).is_not_null(), weights).sum()
+
+    def weighted_var(self, weight: IntoExpr) -> Expr:
+        """The variance in which each value counts as much as its weight; equal weights give `var`.
+
+        Pairs with a null are left out; of fewer than two it is null. It is NaN where weights leave nothing to divide by (all
+        but one are 0), and where a value or a weight is NaN, infinite or beyond 1e60.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [1.0, 2.0, 4.0, None], "w": [2, 1, 1, 9]})
+        >>> t.select(v=tf.col("x").weighted_var("w"), s=tf.col("x").weighted_std("w")).to_dicts()
+        [{'v': 2.4, 's': 1.5491933384829668}]
+
+        Args:
+            weight: a column or an expression of numbers.
+
+        Raises:
+            TypeMismatchError: values or weights that are no numbers.
+        """
+        return self._weighted("weighted_var", weight)
+
+    def weighted_std(self, weight: IntoExpr) -> Expr:
+        """The standard deviation in which each value counts as much as its weight, as `weighted_var` has it.
+
+        Args:
+            weight: a column or an expression of numbers.
+        """
+        return self._weighted("weighted_std", weight)
+
+    def _weighted(self, name: Text, weight: object) -> Expr:
+        return self._of(_native.Expr.aggregate(name, [self._native, self._from(weight, name)._native]))
 
     def count_where(self, predicate: IntoExpr) -> Expr:
         """In how many rows `predicate` is true, under the name of this column.

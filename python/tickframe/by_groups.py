@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tickframe.agg import Everywhere
 from tickframe.arguments import check_all, text
+from tickframe.describe import named
 from tickframe.expr import Expr
 from tickframe.functions import col
 from tickframe.functions import len as len_
@@ -12,7 +14,7 @@ from tickframe.handles import itself
 from tickframe.names import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tickframe.names import Names
     from tickframe.table import Table
@@ -94,6 +96,26 @@ class ByGroups:
             by: as in `sum_by`.
         """
         return _each("var_by", itself(self), by, Expr.var)
+
+    def agg_all_by(self, agg: Callable[[Expr], Expr] | Sequence[Expr], by: Names | None = None) -> Table:
+        """One aggregate of each other column, one row a group.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3], "y": [1.5, None, 2.5]})
+        >>> t.agg_all_by(tf.agg.avg(), by="k").rows()
+        [('a', 2.0, 2.0), ('b', 2.0, None)]
+        >>> t.agg_all_by(lambda x: x.max() - x.min(), by="k").rows()
+        [('a', 2, 1.0), ('b', 0, None)]
+
+        Args:
+            agg: an aggregate of `tf.agg` without columns, ``tf.agg.avg()``, or a function of a column's expression.
+            by: as in `sum_by`.
+        """
+        aggregate = agg.of if isinstance(agg, Everywhere) else agg
+        if not callable(aggregate) or (isinstance(agg, Everywhere) and agg):
+            given = "one of columns of its own" if isinstance(agg, Everywhere) else named(agg)
+            raise TypeError(f"agg_all_by: agg is an aggregate without columns, tf.agg.avg(), not {given}")
+        return _each("agg_all_by", itself(self), by, aggregate)
 
     def count_by(self, col: str, by: Names | None = None) -> Table:
         """How many rows each group has, in a column of this name.

@@ -41,6 +41,7 @@ _WITHOUT_NULLS = frozenset(
         "abs_sum",
         "all",
         "any",
+        "approx_quantile",
         "count",
         "count_distinct",
         "max",
@@ -56,11 +57,13 @@ _WITHOUT_NULLS = frozenset(
         "sum",
         "var",
         "weighted_mean",
+        "weighted_std",
         "weighted_sum",
+        "weighted_var",
     ]
 )
-#: Aggregates of which the place of a row among all is the result.
-_BY_PLACE = frozenset({"arg_min", "arg_max"})
+#: Aggregates of which the place of a row among all is the result, or when it came.
+_BY_PLACE = frozenset({"arg_min", "arg_max", "freeze"})
 
 
 class Chosen:
@@ -118,7 +121,15 @@ class Chosen:
         """How many distinct values there are; null counts as one."""
         if self._where is None:
             return self._value.n_unique()
-        return self._seen().count_distinct() + (self.null_count() > 0).cast("int64")
+        return self.seen().count_distinct() + (self.null_count() > 0).cast("int64")
+
+    def approx_n_unique(self) -> Expr:
+        """About how many distinct values there are; null counts as one."""
+        if self._where is None:
+            return self._value.approx_n_unique()
+        seen = self.seen()
+        left_out = (seen.null_count() > 0).cast("int64") - (self.null_count() > 0).cast("int64")
+        return seen.approx_n_unique() - left_out
 
     def count_where(self, predicate: IntoExpr) -> Expr:
         """In how many rows `predicate` is true as well."""
@@ -152,7 +163,7 @@ class Chosen:
         chosen = kept.list.arg_sort(descending=True).list.head(kept.list.sum())
         return chosen if order is None else order.list.gather(chosen)
 
-    def _seen(self) -> Expr:
+    def seen(self) -> Expr:
         """The value, null in rows that are not chosen."""
         return self._value if self._where is None else where(self._where, self._value)
 
@@ -160,7 +171,7 @@ class Chosen:
 
     def __getattr__(self, name: str) -> Any:
         if name in _WITHOUT_NULLS:
-            return getattr(self._seen(), name)
+            return getattr(self.seen(), name)
         if name.startswith("_"):
             raise AttributeError(f"'Chosen' object has no attribute {name!r}", name=name, obj=self)
         known = getattr(type(self._value), name, None)

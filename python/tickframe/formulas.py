@@ -71,6 +71,20 @@ class Formula(Expr):
             raise
 
 
+class OverGroups(Formula):
+    """A formula in which a column is the list of its values in the rows of a group."""
+
+    __slots__ = ()
+
+    def __init__(self, text: str, frame: FrameType) -> None:
+        super().__init__(text, frame, "formula")
+        if self._parsed.output_name() is None:
+            raise FormulaError(f'tf.agg.formula: name the result: "Out = {text}"')
+
+    def _lower(self, operation: str, table: _native.Table | None, live: bool = False) -> _native.Expr:
+        return super()._lower(operation, table, live).over_groups()
+
+
 def _mentions(message: str, name: str) -> bool:
     return f'no column "{name}"' in message or f"no function {name}" in message
 

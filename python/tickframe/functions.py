@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
 from tickframe.arguments import checked, encodable
+from tickframe.chosen import Chosen
 from tickframe.describe import named, short
 from tickframe.dtypes import DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
@@ -110,8 +111,33 @@ def cov(a: IntoExpr, b: IntoExpr, *, ddof: int = 1) -> Expr:
     Raises:
         TypeMismatchError: values that are no numbers.
     """
-    pair = [into_expr(each, "cov")._native for each in (a, b)]
-    return Expr(_native.Expr.aggregate("cov", pair, ddof=ddof))
+    return Expr(_native.Expr.aggregate("cov", _pair("cov", a, b), ddof=ddof))
+
+
+@checked
+def corr(a: IntoExpr, b: IntoExpr) -> Expr:
+    """The correlation of two columns (Pearson's), from -1 to 1; NaN where one is constant.
+
+    Pairs with a null are left out; of fewer than two it is null.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 2, 4, 3], "y": [2.0, 4.0, 8.0, 1.0]})
+    >>> t.group_by("k").agg(r=tf.corr("x", "y")).to_dicts()
+    [{'k': 'a', 'r': 1.0}, {'k': 'b', 'r': None}]
+
+    Args:
+        a: a column or an expression; a bare string is a column. The result has its name.
+        b: the other one.
+
+    Raises:
+        TypeMismatchError: values that are no numbers.
+    """
+    return Expr(_native.Expr.aggregate("corr", _pair("corr", a, b)))
+
+
+def _pair(operation: str, *columns: IntoExpr | Chosen) -> list[_native.Expr]:
+    """Two columns; rows that are not chosen have no pair."""
+    return [(each.seen() if isinstance(each, Chosen) else into_expr(each, operation))._native for each in columns]
 
 
 def _random(name: str, bounds: Iterable[object], seed: int | None) -> Expr:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from tickframe import _native, formulas
+from tickframe import _native, describe, formulas
 from tickframe.arguments import check_all
 from tickframe.describe import short
 from tickframe.errors import ColumnNotFoundError
 from tickframe.expr import Expr, flatten, spread
 from tickframe.functions import col
 from tickframe.functions import len as len_
-from tickframe.handles import table_of
+from tickframe.handles import is_table, table_of
 from tickframe.hints import GROUPS, unknown
 from tickframe.order import of_groups
 
@@ -29,12 +29,21 @@ __all__ = ["GroupBy"]
 class GroupBy:
     """Groups of a table, as `Table.group_by` gives them."""
 
-    __slots__ = ("_keys", "_on_error", "_table")
+    __slots__ = ("_initial", "_keys", "_on_error", "_preserve_empty", "_table")
 
-    def __init__(self, table: Table, keys: list[Expr], on_error: OnError) -> None:
+    def __init__(
+        self,
+        table: Table,
+        keys: list[Expr],
+        on_error: OnError,
+        preserve_empty: bool = False,
+        initial_groups: Table | None = None,
+    ) -> None:
         self._table = table
         self._keys = keys
         self._on_error: OnError = on_error
+        self._preserve_empty = preserve_empty
+        self._initial = named_groups("group_by", initial_groups)
 
     def __repr__(self) -> str:
         keys = ", ".join(str(key) for key in self._keys)
@@ -65,7 +74,8 @@ class GroupBy:
         keys = [formulas.bind(key, native, "group_by") for key in self._keys]
         taken = {key.bare_column() for key in keys}
         made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
-        return table_of(_native.aggregate("group_by", native, keys, made, self._on_error))
+        standing = (self._preserve_empty, self._initial)
+        return table_of(_native.aggregate("group_by", native, keys, made, self._on_error, *standing))
 
     def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
         keys = {key._native.output_name() for key in self._keys}
@@ -95,11 +105,24 @@ class GroupBy:
 
     def _keyed(self) -> tuple[Table, list[str]]:
         """The table with the keys as columns, and their names."""
+        if self._preserve_empty or self._initial is not None:
+            raise ValueError(
+                "preserve_empty and initial_groups are of aggregates, one row a group; head and tail give rows of the table"
+            )
         names = [key._native.output_name() for key in self._keys]
         bare = [key._native.bare_column() for key in self._keys]
         if bare == names:
             return self._table, names
         return self._table.with_columns(*self._keys, on_error=self._on_error), names
+
+    def all(self) -> Table:
+        """All values of each other column, in the order of their rows, as lists.
+
+        >>> import tickframe as tf
+        >>> tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]}).group_by("k").all().rows()
+        [('a', [1, 3]), ('b', [2])]
+        """
+        return self._all(Expr.implode)
 
     def len(self, name: str = "len") -> Table:
         """How many rows each group has."""
@@ -124,6 +147,18 @@ class GroupBy:
     def max(self) -> Table:
         """The greatest value of each other column."""
         return self._all(Expr.max)
+
+    def std(self, ddof: int = 1) -> Table:
+        """The standard deviation of each other column."""
+        return self._all(lambda of: of.std(ddof))
+
+    def var(self, ddof: int = 1) -> Table:
+        """The variance of each other column."""
+        return self._all(lambda of: of.var(ddof))
+
+    def product(self) -> Table:
+        """The product of each other column."""
+        return self._all(Expr.product)
 
     def median(self) -> Table:
         """The value in the middle of each other column."""
@@ -150,6 +185,15 @@ class GroupBy:
         return self._all(Expr.last)
 
 
+def named_groups(operation: str, groups: Table | None) -> _native.Table | None:
+    """The table of `initial_groups`."""
+    if groups is None:
+        return None
+    if not is_table(groups):
+        raise TypeError(f"{operation}: initial_groups is a table with the key columns, not {describe.named(groups)}")
+    return groups._native
+
+
 def aggregates(
     operation: str,
     table: Table,
@@ -168,4 +212,14 @@ def aggregates(
             error.column, error.columns = item, table.columns
             raise error
     made = spread(flat, named, table.columns if columns is None else columns, operation)
-    return [each._native if name is None else each._native.alias(name) for each, name in made]
+    bound = [(_of_lists(each, table, operation), name) for each, name in made]
+    return [each if name is None else each.alias(name) for each, name in bound]
+
+
+def _of_lists(item: Expr, table: Table, operation: str) -> _native.Expr:
+    """A formula over groups is read for lists of the table's columns."""
+    if not isinstance(item, formulas.OverGroups):
+        return item._native
+    lists = [col(name).implode()._native for name in table.columns]
+    of_lists = _native.columns(operation, _native.without_rows(table._native), lists, None, "stored", False)
+    return formulas.bind(item, of_lists, operation)

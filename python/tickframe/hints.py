@@ -245,7 +245,6 @@ TABLES: dict[str, str] = {
 
 GROUPS: dict[str, str] = {
     "aggregate": "agg",
-    "all": "agg(tf.all().implode())",
     "any": "agg(tf.all().any())",
     "apply": "agg(...) with expressions",
     "avg": "mean()",
@@ -255,9 +254,7 @@ GROUPS: dict[str, str] = {
     "nunique": "n_unique()",
     "pivot": "t.pivot(on, on_columns, index=keys, values=names, aggregate_function=name)",
     "size": "len()",
-    "std": "agg(tf.all().std())",
     "transform": "with_columns(tf.col(...).sum().over(key))",
-    "var": "agg(tf.all().var())",
 }
 """By what another library calls it, what groups have."""
 
@@ -267,7 +264,6 @@ _BITS = "& | ^ ~ << >> of integers"
 EXPRESSIONS: dict[str, str] = {
     "append": "tf.concat of tables",
     "apply": "tf.udf(function)(tf.col(...))",
-    "approx_n_unique": "n_unique()",
     "argmax": "arg_max()",
     "argmin": "arg_min()",
     "arr": "list",
@@ -403,7 +399,6 @@ MODULE: dict[str, str] = {
     "LazyFrame": "tf.table(data)",
     "Series": "tf.table(data)",
     "Utf8": "tf.String",
-    "approx_n_unique": "tf.n_unique",
     "arange": "tf.empty_table(n).update('i = i')",
     "build_info": "tf.__version__",
     "col_": "tf.col",
@@ -463,7 +458,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "expression": frozenset(
         _words(
             """
-            approx_quantile arccosh arcsinh arctanh arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
+            arccosh arcsinh arctanh arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
             bitwise_and bitwise_count_ones bitwise_count_zeros bitwise_leading_ones bitwise_leading_zeros bitwise_or
             bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval cut entropy erf erfc
             ext extend_constant explode gather gather_every hash hist index_of interpolate interpolate_by is_first_distinct
@@ -491,7 +486,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "list": frozenset(
         _words(
             """
-            agg all any concat count_matches diff eval explode filter gather_every sample set_difference set_intersection
+            agg all any concat count_matches eval explode filter gather_every sample set_difference set_intersection
             set_symmetric_difference set_union shift to_array to_map to_struct
             """
         )
@@ -508,7 +503,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "module": frozenset(
         _words(
             """
-            Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr corr cum_count
+            Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr cum_count
             cum_fold cum_reduce cum_sum cum_sum_horizontal date_range date_ranges datetime_range datetime_ranges element
             field fold head int_ranges linear_space linear_spaces map_groups reduce rolling_corr
             rolling_cov selectors sql tail time_range time_ranges

@@ -35,11 +35,18 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 PivotAggregate: TypeAlias = (
-    "Literal['min', 'max', 'first', 'last', 'sum', 'mean', 'median', 'len'] | Callable[[Any], Expr]"
+    "Literal['abs_sum', 'all', 'any', 'approx_n_unique', 'arg_max', 'arg_min', 'count', 'count_distinct', "
+    "'first', 'freeze', 'implode', 'last', 'len', 'max', 'mean', 'median', 'min', 'n_unique', 'nan_max', "
+    "'nan_min', 'null_count', 'only', 'product', 'std', 'sum', 'var'] "
+    "| Callable[[Any], Expr]"
 )
 
 _MOST_COLUMNS = 1 << 12
-_AGGREGATES = ("min", "max", "first", "last", "sum", "mean", "median", "len")
+_NAMES = """
+    abs_sum all any approx_n_unique arg_max arg_min count count_distinct first freeze implode last len max mean
+    median min n_unique nan_max nan_min null_count only product std sum var
+"""
+_AGGREGATES = tuple(_NAMES.split())
 
 
 @check_all
@@ -263,7 +270,7 @@ def _aggregate(function: object) -> Callable[[Any], Expr]:
         given = "several values may meet in a cell" if function is None else f"there is no aggregate {short(function)}"
         each = ", ".join(map(repr, _AGGREGATES))
         kind = ValueError if function is None or isinstance(function, str) else TypeError
-        raise kind(f"pivot: {given}; aggregate_function is one of {each}, or a function: lambda x: x.std()")
+        raise kind(f"pivot: {given}; aggregate_function is one of {each}, or a function: lambda x: x.quantile(0.9)")
     return lambda values: getattr(values, function)()
 
 

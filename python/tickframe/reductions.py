@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "all",
     "any",
+    "approx_n_unique",
     "count",
     "exclude",
     "first",
@@ -147,6 +148,11 @@ def quantile(
 def n_unique(*names: str) -> Expr:
     """How many distinct values a column has, null being one; of several columns each."""
     return col(*names).n_unique()
+
+
+def approx_n_unique(*names: str) -> Expr:
+    """About how many distinct values a column has, null being one; of several columns each."""
+    return col(*names).approx_n_unique()
 
 
 def implode(*names: str) -> Expr:

@@ -30,7 +30,7 @@ from tickframe.foreign import mask_of, of_rows
 from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
-from tickframe.group_by import GroupBy, aggregates
+from tickframe.group_by import GroupBy, aggregates, named_groups
 from tickframe.handles import register
 from tickframe.hints import TABLES, UnknownNameError, unknown
 from tickframe.in_order import InOrder
@@ -603,6 +603,8 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Wind
         *keys: IntoExpr | Iterable[IntoExpr],
         maintain_order: bool = True,
         on_error: OnError = "fail",
+        preserve_empty: bool = False,
+        initial_groups: Table | None = None,
         **named: IntoExpr,
     ) -> GroupBy:
         """Groups of equal keys, in order of first appearance; null is a key of its own.
@@ -614,6 +616,8 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Wind
                 function that raises): ``"fail"`` the table, that value is ``"null"``, or the row is in no group
                 (``"drop"``) until a change makes it computable. So for an expression over aggregates: the cell is null,
                 or the group is left out. All are told in `errors` of the result.
+            preserve_empty: as in `agg_by`.
+            initial_groups: as in `agg_by`.
             **named: ``name=expression`` keys.
 
         >>> import tickframe as tf
@@ -627,10 +631,22 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Wind
         if len(flat) > _MOST_KEYS:
             raise ValueError(f"group_by: {len(flat)} keys, more than {_MOST_KEYS}; give columns, not values")
         made = spread(flat, named, self.columns, "group_by")
-        return GroupBy(self, [key if name is None else key.alias(name) for key, name in made], on_error)
+        return GroupBy(
+            self,
+            [key if name is None else key.alias(name) for key, name in made],
+            on_error,
+            preserve_empty,
+            initial_groups,
+        )
 
     def agg_by(
-        self, aggs: Expr | Iterable[Expr | Iterable[Expr]], by: Names | None = None, on_error: OnError = "fail"
+        self,
+        aggs: Expr | Iterable[Expr | Iterable[Expr]],
+        by: Names | None = None,
+        on_error: OnError = "fail",
+        *,
+        preserve_empty: bool = False,
+        initial_groups: Table | None = None,
     ) -> Table:
         """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
 
@@ -642,14 +658,27 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Wind
         >>> t.agg_by([tf.agg.sum_("total = x"), tf.agg.count_("n")], by="k").to_dicts()
         [{'k': 'a', 'total': 4, 'n': 2}, {'k': 'b', 'total': 2, 'n': 1}]
 
+        Groups that are known beforehand stand in the order of their table:
+
+        >>> sides = tf.table({"k": ["c", "b"]})
+        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides).rows()
+        [('b', 2), ('a', 4)]
+        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides, preserve_empty=True).rows()
+        [('c', 0), ('b', 2), ('a', 4)]
+
         Args:
             aggs: aggregates or expressions of them.
             by: key columns.
             on_error: as in `group_by`.
+            preserve_empty: whether a group that emptied stays, with what the aggregates make of nothing: memory then goes
+                with the keys that ever were. Without `by` there is then a row of an empty table too.
+            initial_groups: a static table with the key columns: its groups come first, in its order. With `preserve_empty`
+                they are there from the start.
         """
         keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
         made = aggregates("agg_by", self, [aggs], {})
-        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error))
+        initial = named_groups("agg_by", initial_groups)
+        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error, preserve_empty, initial))
 
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")

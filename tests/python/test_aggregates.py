@@ -70,8 +70,9 @@ def test_medians_and_products():
 @pytest.mark.parametrize("declared", _native.Expr.aggregates(), ids=lambda declared: declared[0])
 def test_every_aggregate_has_what_it_declares(declared):
     name, columns, options, example, formula = declared
-    made = getattr(tf, name) if columns > 1 or name == "len" else getattr(tf.Expr, name)
-    known = inspect.signature(getattr(tf.Expr, name) if columns < 2 else made).parameters
+    method = hasattr(tf.Expr, name)
+    made = getattr(tf, name) if not method or name == "len" else getattr(tf.Expr, name)
+    known = inspect.signature(getattr(tf.Expr, name) if method else made).parameters
     for option, required, value in options:
         assert known[option].default == (inspect.Parameter.empty if required else value), option
     expression = eval(example, {"tf": tf, "col": col})
@@ -397,3 +398,163 @@ def test_templates_of_texts_and_nulls():
     }
     with pytest.raises(tf.errors.FormulaError, match=r"places in .*: 2, values given: 1"):
         t.select(a=tf.format("{} {}", "s"))
+
+
+@pytest.mark.parametrize(("a", "b"), [("x", "y"), ("y", "z"), ("z", "z")])
+def test_correlations_equal_those_of_polars(a, b):
+    t, frame = tf.table(PAIRS), pl.DataFrame(PAIRS)
+    ours = t.group_by("k").agg(c=tf.corr(a, b)).to_dict()["c"]
+    theirs = frame.group_by("k", maintain_order=True).agg(c=pl.corr(a, b))["c"].to_list()
+    for found, wanted in zip(ours, theirs, strict=True):
+        # polars has NaN where there are fewer than two pairs.
+        assert math.isnan(wanted) if found is None else found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+    assert t.select(tf.corr(a, b)).to_dict()[a] == [pytest.approx(frame.select(pl.corr(a, b)).item(), rel=1e-9)]
+    assert repr(t.agg_by(tf.agg.corr(b, f"c = {a}"), by="k").to_dict()["c"]) == repr(ours)
+
+
+def test_weights():
+    rows = {"x": [1.0, 2.0, 4.0, None, 3.0], "w": [2, 1, 1, 9, None], "one": [3, 3, 3, 3, 3]}
+    t = tf.table(rows)
+    made = t.select(
+        v=col("x").weighted_var("w"), s=col("x").weighted_std("w"), e=col("x").weighted_var("one"), n=col("x").var()
+    )
+    found = made.to_dicts()[0]
+    assert found["v"] == pytest.approx(2.4)
+    assert found["s"] == pytest.approx(math.sqrt(2.4))
+    assert found["e"] == pytest.approx(found["n"])
+    both = t.agg_by([tf.agg.weighted_var("w", "v = x"), tf.agg.weighted_std("w", "s = x")])
+    assert both.to_dicts() == [{"v": found["v"], "s": found["s"]}]
+    odd = tf.table(
+        {"x": [1.0, 2.0], "nan": [NAN, 1.0], "none": [0.0, 0.0], "against": [2.0, -1.0], "large": [1e70, 1.0]}
+    )
+    for weight in ("nan", "none", "against", "large"):
+        assert math.isnan(odd.select(col("x").weighted_var(weight)).to_dict()["x"][0]), weight
+    assert tf.table({"x": [1.0], "w": [1]}).select(col("x").weighted_std("w")).to_dict() == {"x": [None]}
+
+
+def test_sketches_are_within_their_errors():
+    t = tf.empty_table(100_000).update(
+        "k = i % 3", "x = (i * 7919) % 50021", "s = `v` + (i % 20011)", "f = sqrt(i) * 10.0 - 900.0"
+    )
+    made = t.group_by("k").agg(
+        a=col("x").approx_n_unique(),
+        b=col("x").n_unique(),
+        c=col("s").approx_n_unique(),
+        d=col("s").n_unique(),
+        e=col("f").approx_quantile(0.3),
+        f=col("f").quantile(0.3),
+    )
+    for row in made.to_dicts():
+        assert row["a"] == pytest.approx(row["b"], rel=0.05)
+        assert row["c"] == pytest.approx(row["d"], rel=0.05)
+        assert row["e"] == pytest.approx(row["f"], rel=1 / 512)
+    theirs = pl.DataFrame({"x": [1, None, 1, 2]}).select(pl.col("x").approx_n_unique()).item()
+    assert tf.table({"x": [1, None, 1, 2]}).select(tf.approx_n_unique("x")).to_dict() == {"x": [theirs]}
+    odd = tf.table({"f": [0.0, -0.0, NAN, NAN, None], "v": [[1], [1], [2], None, []]})
+    assert odd.select(col("f").approx_n_unique(), col("v").approx_n_unique()).to_dict() == {"f": [3], "v": [4]}
+    blink = tf.blink_table({"x": int}, graph=tf.Graph(period=None))
+    seen = blink.agg_by(tf.agg.approx_n_unique("x"))
+    for x in (1, 2, 2):
+        blink.append({"x": [x]})
+        blink.graph.step()
+    assert seen.rows() == [(2,)]
+
+
+def test_any_formula_over_groups():
+    t = tf.keyed_table({"id": int, "k": str, "p": float, "n": int}, key="id", graph=tf.Graph(period=None))
+    scale = 10  # noqa: F841
+    made = t.agg_by(
+        [
+            tf.agg.formula("vwap = sum(p * n) / sum(n)", ["spread = (max(p) - min(p)) * scale"]),
+            tf.agg.formula("all = sort(p)"),
+            tf.agg.sum_("n"),
+        ],
+        by="k",
+    )
+    t.upsert({"id": [1, 2, 3], "k": ["a", "a", "b"], "p": [10.0, 20.0, 5.0], "n": [3, 1, 2]})
+    t.graph.step()
+    assert made.rows() == [("a", 12.5, 100.0, [10.0, 20.0], 4), ("b", 5.0, 0.0, [5.0], 2)]
+    t.upsert({"id": 3, "k": "a", "p": 40.0, "n": 1})
+    t.graph.step()
+    assert made.rows() == [("a", 18.0, 300.0, [10.0, 20.0, 40.0], 5)]
+    beside = t.select("id", tf.agg.formula("vwap = sum(p * n) / sum(n)")[0].over("k"))
+    assert beside.rows() == [(1, 18.0), (2, 18.0), (3, 18.0)]
+    inside = tf.table({"from": [0], "to": [3]}).range_join(
+        t, on="from <= id < to", aggs=tf.agg.formula("s = sum(p * n)")
+    )
+    assert inside.rows() == [(0, 3, 50.0)]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda t: t.agg_by(tf.agg.formula("sum(x)")), tf.errors.FormulaError, 'name the result: "Out = sum'),
+        (lambda t: t.agg_by(tf.agg.formula(1)), TypeError, "tf.agg.formula: a formula is a str"),
+        (
+            lambda t: t.agg_by(tf.agg.formula("y = summ(x)")),
+            tf.errors.FormulaError,
+            "no function summ, did you mean sum?",
+        ),
+        (lambda t: t.agg_by(tf.agg.formula("y = sum(q)")), tf.errors.ColumnNotFoundError, 'no column "q"'),
+        (lambda t: t.agg_by(tf.agg.formula("y = sum(s)")), TypeMismatchError, "sum"),
+        (
+            lambda t: t.agg_by(tf.agg.corr("s", "c = x")),
+            TypeMismatchError,
+            "corr does not take String: cast the column to a number",
+        ),
+        (lambda t: t.select(tf.corr("x", 1.5, 3)), TypeError, "corr"),
+        (lambda t: t.select(col("x").weighted_var("s")), TypeMismatchError, "weighted_var does not take String"),
+        (lambda t: t.select(col("s").weighted_std("x")), TypeMismatchError, "weighted_std does not take String"),
+        (lambda t: t.select(col("s").approx_quantile(0.5)), TypeMismatchError, "approx_quantile does not take String"),
+        (lambda t: t.select(col("x").approx_quantile(1.5)), ValueError, "quantile is from 0 to 1, not"),
+        (lambda t: t.select(col("x").approx_quantile(NAN)), ValueError, "quantile is from 0 to 1, not"),
+        (
+            lambda t: t.agg_all_by(tf.agg.sum_("x"), by="s"),
+            TypeError,
+            "agg_all_by: agg is an aggregate without columns",
+        ),
+        (lambda t: t.agg_all_by("sum", by="s"), TypeError, "agg_all_by: agg is an aggregate without columns"),
+        (
+            lambda t: t.pivot("s", ["a"], index="x", aggregate_function="frieze"),
+            ValueError,
+            "there is no aggregate 'frieze'",
+        ),
+    ],
+)
+def test_mistakes_of_new_aggregates_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(tf.table({"x": [1, 2], "s": ["a", "b"]}))
+
+
+def test_a_sketch_is_refused_where_rows_leave():
+    t = tf.keyed_table({"id": int, "x": int}, key="id", graph=tf.Graph(period=None))
+    message = r"approx_n_unique\(\) over a table whose rows may leave or change: .* n_unique\(\) takes such a table"
+    with pytest.raises(InvalidOperationError, match=message):
+        t.agg_by(tf.agg.approx_n_unique("x"))
+    with pytest.raises(InvalidOperationError, match="rows in a range are others at every change"):
+        t.range_join(t, on="id <= id", aggs=col("x").freeze().alias("f"))
+
+
+def test_each_aggregate_of_all_columns():
+    t = tf.table({"k": ["a", "a", "b"], "x": [1, 3, 5], "y": [2.0, None, 4.0]})
+    assert t.agg_all_by(tf.agg.sum_(), "k").rows() == t.sum_by("k").rows()
+    assert t.agg_all_by(tf.agg.pct(1.0), "k").rows() == [("a", 3.0, 2.0), ("b", 5.0, 4.0)]
+    groups = t.group_by("k")
+    assert groups.std().rows() == t.std_by("k").rows()
+    assert groups.var().rows() == t.var_by("k").rows()
+    assert groups.product().rows() == [("a", 3, 2.0), ("b", 5, 4.0)]
+    assert groups.all().rows() == [("a", [1, 3], [2.0, None]), ("b", [5], [4.0])]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["abs_sum", "approx_n_unique", "arg_max", "arg_min", "count", "freeze", "count_distinct", "implode", "n_unique", "nan_max", "nan_min", "null_count", "only",
+     "product", "std", "var", "sum", "mean", "median", "min", "max", "first", "last", "len"],
+)  # fmt: skip
+def test_pivots_take_aggregates_by_name(name):
+    t = tf.table({"day": [1, 1, 1, 2], "side": ["b", "s", "b", "s"], "x": [1, 2, 3, None]})
+    found = t.pivot("side", ["b", "s"], index="day", values="x", aggregate_function=name).to_dict()
+    for at, day in enumerate([1, 2]):
+        for side in ("b", "s"):
+            rows = t.filter(day=day, side=side)
+            assert found[side][at] == rows.select(out=getattr(col("x"), name)()).to_dict()["out"][0], (day, side)

@@ -239,6 +239,11 @@ impl PyExpr {
         self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
     }
 
+    /// Over groups: the list of a group's values in place of each column.
+    fn over_groups(&self) -> PyExpr {
+        PyExpr::new(self.expr().over_groups())
+    }
+
     /// Whether it is among the values of a table's only column, as they are at every step.
     fn in_table(&self, table: &Bound<'_, PyTable>, nulls_equal: bool) -> PyResult<PyExpr> {
         let set = engine::plan::live_set("is_in", table.get().usable()?).map_err(error::raise)?;

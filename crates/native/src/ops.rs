@@ -1,6 +1,6 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
-use engine::plan::{Keep, Materialization, Op, SortBy};
+use engine::plan::{Keep, Materialization, Op, SortBy, StandingGroups};
 use engine::{Call, Location, OnError, Table, Turn};
 use formula::values::Values;
 use formula::{Checked, Expr};
@@ -213,17 +213,27 @@ pub fn concat(py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTab
 
 /// One row a group. `operation` is the method the user called.
 #[pyfunction]
-#[pyo3(signature = (operation, table, keys, aggregates, on_error = "fail"))]
+#[pyo3(signature = (operation, table, keys, aggregates, on_error = "fail", preserve_empty = false, initial = None))]
 pub fn aggregate(
     operation: &str,
     table: &Bound<'_, PyTable>,
     keys: Vec<Bound<'_, PyExpr>>,
     aggregates: Vec<Bound<'_, PyExpr>>,
     on_error: &str,
+    preserve_empty: bool,
+    initial: Option<&Bound<'_, PyTable>>,
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
-    let op = Op::Aggregate { keys: trees(&keys), aggregates: trees(&aggregates), on_error };
-    of_formulas(table.py(), op, operation, &[table], formulas(&keys))
+    let (groups, aggregates) = (trees(&keys), trees(&aggregates));
+    let op = match initial {
+        None if !preserve_empty => Op::Aggregate { keys: groups, aggregates, on_error },
+        _ => {
+            let named = initial.is_some();
+            Op::StandingGroups(StandingGroups { keys: groups, aggregates, preserve_empty, named, on_error })
+        }
+    };
+    let inputs: Vec<&Bound<'_, PyTable>> = std::iter::once(table).chain(initial).collect();
+    of_formulas(table.py(), op, operation, &inputs, formulas(&keys))
 }
 
 /// New columns over the rows of each group: what each is of, and the columns as plans write them.

@@ -131,6 +131,111 @@ class ListNamespace(Namespace):
         """How many elements are greater than 0; NaN is not."""
         return self._call("count_positive")
 
+    def count_negative(self) -> Expr:
+        """How many elements are less than 0; NaN is not."""
+        return self._call("count_negative")
+
+    def count_zero(self) -> Expr:
+        """How many elements are 0."""
+        return self._call("count_zero")
+
+    def sem(self) -> Expr:
+        """The standard error of the mean, `std` by the root of their number; null of fewer than two."""
+        return self._call("sem")
+
+    def t_stat(self) -> Expr:
+        """The mean in standard errors; null of fewer than two."""
+        return self._call("t_stat")
+
+    def weighted_mean(self, weights: object) -> Expr:
+        """The mean in which each element counts as much as its weight; a pair with a null is left out.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[1.0, 2.0, 4.0]], "w": [[2, 1, 1]]})
+        >>> v = tf.col("v").list
+        >>> t.select(mean=v.weighted_mean(tf.col("w")), var=v.weighted_var(tf.col("w"))).to_dicts()
+        [{'mean': 2.0, 'var': 2.4}]
+
+        Args:
+            weights: lists of as many numbers.
+        """
+        return self._call("weighted_mean", weights)
+
+    def weighted_sum(self, weights: object) -> Expr:
+        """The sum of each element times its weight."""
+        return self._call("weighted_sum", weights)
+
+    def weighted_var(self, weights: object) -> Expr:
+        """The variance in which each element counts as much as its weight; equal weights give `var`."""
+        return self._call("weighted_var", weights)
+
+    def weighted_std(self, weights: object) -> Expr:
+        """The standard deviation in which each element counts as much as its weight."""
+        return self._call("weighted_std", weights)
+
+    def weighted_sem(self, weights: object) -> Expr:
+        """The standard error of the weighted mean; equal weights give `sem`."""
+        return self._call("weighted_sem", weights)
+
+    def weighted_t_stat(self, weights: object) -> Expr:
+        """The weighted mean in its standard errors."""
+        return self._call("weighted_t_stat", weights)
+
+    def cov(self, other: object) -> Expr:
+        """The covariance with the elements of another list, one degree of freedom less; a pair with a null is left out."""
+        return self._call("cov", other)
+
+    def corr(self, other: object) -> Expr:
+        """The correlation with the elements of another list, from -1 to 1; NaN where one is constant."""
+        return self._call("corr", other)
+
+    def cum_sum(self) -> Expr:
+        """Running sums; integers wrap. A null stays null, and the sum goes on behind it.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[3, None, 1, 2]]})
+        >>> v = tf.col("v").list
+        >>> t.select(sum=v.cum_sum(), least=v.cum_min(), diff=v.diff(), rank=v.rank()).to_dicts()
+        [{'sum': [3, None, 4, 6], 'least': [3, None, 1, 1], 'diff': [None, None, None, 1], 'rank': [3.0, None, 1.0, 2.0]}]
+        """
+        return self._call("cum_sum")
+
+    def cum_prod(self) -> Expr:
+        """Running products; integers wrap."""
+        return self._call("cum_prod")
+
+    def cum_min(self) -> Expr:
+        """The least element so far."""
+        return self._call("cum_min")
+
+    def cum_max(self) -> Expr:
+        """The greatest element so far."""
+        return self._call("cum_max")
+
+    def diff(self, n: object = 1) -> Expr:
+        """Each element less the one that stands so many before it; null where there is none.
+
+        Args:
+            n: how many before, behind it if negative.
+        """
+        return self._call("diff", n)
+
+    def forward_fill(self) -> Expr:
+        """The last element that was not null in place of each null."""
+        return self._call("forward_fill")
+
+    def rank(self) -> Expr:
+        """The place of each element in order, from 1; equal ones share the mean of theirs, a null has none."""
+        return self._call("rank")
+
+    def index_of(self, item: object) -> Expr:
+        """The position of the first element that is equal; null if there is none."""
+        return self._call("index_of", item)
+
+    def bin_search(self, item: object) -> Expr:
+        """The position of a value in an ascending list; if it is not there, -1 less the position where it would stand."""
+        return self._call("bin_search", item)
+
     def n_unique(self) -> Expr:
         """How many distinct elements there are; null counts as one."""
         return self._call("n_unique")

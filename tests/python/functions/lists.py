@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from typing import Any
 
@@ -101,3 +102,95 @@ add("struct", "i64*i64", tf.struct(x, twice=y * 2), polars=pl.struct(p, twice=q 
 add("struct.field", "structs", x.struct.field("a"), polars=p.struct.field("a"))
 add("struct.field", "structs", x.struct.field("b"), polars=p.struct.field("b"))
 add("struct.rename_fields", "structs", x.struct.rename_fields(["c", "d"]), polars=p.struct.rename_fields(["c", "d"]))
+
+
+#: Lists of numbers, and weights beside them.
+BESIDE = {
+    "x": [None, [], [1.0], [2.0, None, 4.0], [1.0, 2.0, 4.0, 8.0], [0.1, 0.1, 0.1], [3.0, -1.0, 2.5]],
+    "y": [[1.0], [], [2.0], [1.0, 5.0, None], [2.0, 1.0, 1.0, 4.0], [1.0, 2.0, 3.0], [0.5, 0.25, 2.0]],
+}
+DATA["weighted"] = {name: pa.array(cells, pa.list_(pa.float64())) for name, cells in BESIDE.items()}
+
+
+def of_pairs(least: int, of: Any) -> list[Any]:
+    """What a function gives for each row, of the pairs without a null; null of too few."""
+    made = []
+    for one, other in zip(BESIDE["x"], BESIDE["y"], strict=True):
+        found = None if one is None else [pair for pair in zip(one, other, strict=True) if None not in pair]
+        made.append(None if found is None or len(found) < least else of(found))
+    return made
+
+
+def mean(found: Any) -> float:
+    first = found[0][0]
+    return first + sum((a - first) * w for a, w in found) / sum(w for _, w in found)
+
+
+def variance(found: Any) -> float:
+    weights = sum(w for _, w in found)
+    return sum(w * (a - mean(found)) ** 2 for a, w in found) / (weights - sum(w * w for _, w in found) / weights)
+
+
+def error(found: Any) -> float:
+    return math.sqrt(variance(found) * sum(w * w for _, w in found)) / sum(w for _, w in found)
+
+
+def covariance(found: Any) -> float:
+    first, second = (mean([(pair[at], 1.0) for pair in found]) for at in (0, 1))
+    return sum((a - first) * (b - second) for a, b in found) / (len(found) - 1)
+
+
+def correlation(found: Any) -> float:
+    if len({a for a, _ in found}) == 1:
+        return NAN
+    own, other = [(a, a) for a, _ in found], [(b, b) for _, b in found]
+    return covariance(found) / math.sqrt(covariance(own) * covariance(other))
+
+
+for name, least, of in [
+    ("weighted_mean", 1, mean),
+    ("weighted_sum", 1, lambda found: sum(a * w for a, w in found)),
+    ("weighted_var", 2, variance),
+    ("weighted_std", 2, lambda found: math.sqrt(variance(found))),
+    ("weighted_sem", 2, error),
+    ("weighted_t_stat", 2, lambda found: mean(found) / error(found) if error(found) > 1e-9 else math.inf),
+    ("cov", 2, covariance),
+    ("corr", 2, correlation),
+]:
+    add(f"list.{name}", "weighted", getattr(L, name)(y), wanted=of_pairs(least, of), near=1e-9)
+for name, of in [("sem", error), ("t_stat", lambda found: mean(found) / error(found))]:
+    alone = [None if cells is None else [(cell, 1.0) for cell in cells if cell is not None] for cells in SMALL_LISTS]
+    spread = [None if cells is None or len(cells) < 2 else cells for cells in alone]
+    wanted = [None if cells is None else of(cells) if variance(cells) > 0 else None for cells in spread]
+    constant = [cells is not None and variance(cells) == 0 for cells in spread]
+    wanted = [
+        (0.0 if name == "sem" else math.inf) if flat else cell for cell, flat in zip(wanted, constant, strict=True)
+    ]
+    add(f"list.{name}", "small_lists", getattr(L, name)(), wanted=wanted, near=1e-12)
+add("list.count_negative", "lists", L.count_negative(), polars=M.eval(pl.element().filter(pl.element() < 0)).list.len())
+add("list.count_zero", "lists", L.count_zero(), polars=M.eval(pl.element().filter(pl.element() == 0)).list.len())
+add("list.count_zero", "float_lists", L.count_zero(), wanted=[None, 0, 0, 0, 0, 0, 2, 0, 0, 0])
+add("list.cum_sum", "small_lists", L.cum_sum(), polars=M.eval(pl.element().cum_sum()))
+add("list.cum_prod", "small_lists", L.cum_prod(), polars=M.eval(pl.element().cum_prod()))
+add("list.cum_min", "small_lists", L.cum_min(), polars=M.eval(pl.element().cum_min()))
+add("list.cum_max", "small_lists", L.cum_max(), polars=M.eval(pl.element().cum_max()))
+add("list.forward_fill", "small_lists", L.forward_fill(), polars=M.eval(pl.element().forward_fill()))
+add("list.forward_fill", "text_lists", L.forward_fill(), polars=M.eval(pl.element().forward_fill()))
+add("list.rank", "small_lists", L.rank(), polars=M.eval(pl.element().rank()))
+for n in (1, 2, -1):
+    add("list.diff", "small_lists", L.diff(n), polars=M.diff(n))
+
+
+def searched(cells: list[Any] | None, item: int) -> int | None:
+    """Where a value stands in a list in order, or -1 less where it would."""
+    if cells is None:
+        return None
+    kept = sorted(-(2**64) if cell is None else cell for cell in cells)
+    at = bisect.bisect_left(kept, item)
+    return at if item in kept else -1 - at
+
+
+beside = list(zip(*(DATA["lists*item"][side].to_pylist() for side in "xy"), strict=True))
+places = [None if cells is None or item not in cells else cells.index(item) for cells, item in beside]
+add("list.index_of", "lists*item", L.index_of(y), wanted=places)
+add("list.bin_search", "lists*item", L.sort().list.bin_search(y), wanted=[searched(*each) for each in beside])

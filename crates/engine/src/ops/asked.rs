@@ -9,6 +9,7 @@ use crate::plan::spec::{
     AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
     RangeOptions, RollingOptions, SortBy,
 };
+use crate::plan::standing::Standing;
 use crate::plan::update_by::RunningKind;
 
 /// The arguments of an operation, as far as they decide what it makes.
@@ -30,7 +31,7 @@ pub(crate) enum Asked<'a> {
     Aggregate {
         keys: &'a [(String, String)],
         aggregates: Expressions<'a>,
-        whole: bool,
+        standing: Standing,
     },
     GroupLimit {
         keys: &'a [String],

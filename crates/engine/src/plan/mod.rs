@@ -14,6 +14,7 @@ mod op;
 mod optimize;
 mod run;
 pub(crate) mod spec;
+pub(crate) mod standing;
 pub(crate) mod update_by;
 
 pub use apply::apply;
@@ -31,4 +32,5 @@ pub use spec::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, NowOptions,
     PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SortBy, Strategy, Tolerance, Validate,
 };
+pub use standing::StandingGroups;
 pub use update_by::{BadData, Clock, Control, Cumulative, Decay, Operator, OperatorKind, RunningKind};

@@ -12,6 +12,7 @@ use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
     RangeOptions, Recent, RollingOptions, SortBy,
 };
+use super::standing::StandingGroups;
 use super::update_by::Operator;
 use crate::eval::schedule::Turn;
 use crate::row_errors::OnError;
@@ -166,6 +167,8 @@ pub enum Op {
         #[serde(default, skip_serializing_if = "is_default")]
         on_error: OnError,
     },
+    /// One row a group, where groups may be there without rows.
+    StandingGroups(StandingGroups),
     /// One row for each tuple of keys.
     Distinct {
         /// The columns that decide; all if there are none.
@@ -335,7 +338,7 @@ impl Op {
             Op::AddOnlyToBlink => "add_only_to_blink",
             Op::RemoveBlink => "remove_blink",
             Op::Concat => "concat",
-            Op::Aggregate { .. } => "agg",
+            Op::Aggregate { .. } | Op::StandingGroups(_) => "agg",
             Op::Distinct { .. } => "unique",
             Op::GroupLimit { keep: Keep::First, .. } => "head_by",
             Op::GroupLimit { .. } => "tail_by",
@@ -364,6 +367,7 @@ impl Op {
             Op::Concat | Op::MultiJoin { .. } | Op::MergeSorted { .. } => None,
             Op::SyncFilter { .. } | Op::SyncLeader { .. } => None,
             Op::NaturalJoin { .. } | Op::WhereIn { .. } | Op::Join(_) | Op::AsofJoin(_) => Some(2),
+            Op::StandingGroups(how) => Some(how.arity()),
             Op::RangeJoin { .. } | Op::JoinWhere { .. } | Op::JoinNow(_) | Op::SnapshotWhen { .. } => Some(2),
             _ => Some(1),
         }
@@ -374,7 +378,9 @@ impl Op {
         let (first, second): (&[Expr], &[Expr]) = match self {
             Op::Filter { predicates, .. } | Op::JoinWhere { predicates, .. } => (predicates, &[]),
             Op::Columns { columns, .. } => (columns, &[]),
-            Op::Aggregate { keys, aggregates, .. } => (keys, aggregates),
+            Op::Aggregate { keys, aggregates, .. } | Op::StandingGroups(StandingGroups { keys, aggregates, .. }) => {
+                (keys, aggregates)
+            }
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => (aggregates, &[]),
             Op::Rolling { aggregates, .. } => (aggregates, &[]),
             Op::UpdateBy { inputs, .. } => (inputs, &[]),
@@ -392,7 +398,7 @@ impl Op {
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => each(aggregates),
             Op::Rolling { aggregates, .. } => each(aggregates),
             Op::UpdateBy { inputs, .. } => each(inputs),
-            Op::Aggregate { keys, aggregates, .. } => {
+            Op::Aggregate { keys, aggregates, .. } | Op::StandingGroups(StandingGroups { keys, aggregates, .. }) => {
                 each(keys);
                 each(aggregates);
             }
@@ -436,6 +442,7 @@ impl Op {
             Op::Reverse | Op::Flatten | Op::Concat => String::new(),
             Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => String::new(),
             Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
+            Op::StandingGroups(how) => how.text(),
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })

@@ -4,13 +4,16 @@
 
 use std::mem::discriminant;
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::tree::quantile::{Interpolation, Part};
+use crate::tree::results::{
+    counted, mean_type, number, ordered, place, product_type, ranked_type, spread_type, sum_type,
+};
 use crate::tree::settings::{Given, Setting, SettingKind};
-use crate::tree::types::{is_float, is_integer, is_numeric, is_ordered, list_of, type_name};
+use crate::tree::types::{list_of, type_name};
 
 /// A function of many rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,12 +52,22 @@ pub enum Aggregate {
         /// Subtracted from the count in the divisor.
         ddof: u8,
     },
+    /// The correlation of pairs.
+    Corr,
+    /// The variance of values, each of which counts as much as its weight.
+    WeightedVar,
+    /// The standard deviation of values, each of which counts as much as its weight.
+    WeightedStd,
     /// The value of the first row, null or not.
     First,
     /// The value of the last row, null or not.
     Last,
+    /// The value of the row that was first as the group came.
+    Freeze,
     /// The number of distinct values; null counts as one.
     NUnique,
+    /// About the number of distinct values; null counts as one.
+    ApproxNUnique,
     /// The number of distinct values without null.
     CountDistinct,
     /// The value in the middle: of numbers the mean of the two, of others the lower.
@@ -65,6 +78,11 @@ pub enum Aggregate {
         part: Part,
         /// What is taken between two values.
         interpolation: Interpolation,
+    },
+    /// About the value at a part of the way from the least to the greatest.
+    ApproxQuantile {
+        /// Which part.
+        part: Part,
     },
     /// The product; integers wrap.
     Product,
@@ -119,6 +137,10 @@ pub struct Declaration {
     pub asks: Asks,
     /// Whether its result is one of the values, of the type that their column was declared with.
     pub passes: bool,
+    /// Whether it is written as a method of its first column, though it is of several.
+    pub method: bool,
+    /// Whether its state cannot give a value back.
+    pub only_grows: bool,
     /// What it is of each row of the example of the documentation.
     pub example: &'static str,
     /// The type of the result over values of a type, or what to do where they are not taken.
@@ -128,8 +150,20 @@ pub struct Declaration {
 impl Declaration {
     /// An aggregate of one column, without options, of which a state keeps what is known of the values.
     const fn new(kind: Aggregate, name: &'static str, example: &'static str, result: Rule) -> Declaration {
-        let (reads, asks) = (Reads::Values, Asks::Presence);
-        Declaration { kind, name, formula: None, arity: 1, settings: &[], reads, asks, passes: false, example, result }
+        Declaration {
+            kind,
+            name,
+            formula: None,
+            arity: 1,
+            settings: &[],
+            reads: Reads::Values,
+            asks: Asks::Presence,
+            passes: false,
+            method: false,
+            only_grows: false,
+            example,
+            result,
+        }
     }
 
     const fn called(self, formula: &'static str) -> Declaration {
@@ -148,6 +182,14 @@ impl Declaration {
         Declaration { arity: 2, ..self }
     }
 
+    const fn of_first(self) -> Declaration {
+        Declaration { method: true, ..self }
+    }
+
+    const fn growing(self) -> Declaration {
+        Declaration { only_grows: true, ..self }
+    }
+
     const fn reading(self, reads: Reads) -> Declaration {
         Declaration { reads, ..self }
     }
@@ -159,18 +201,13 @@ impl Declaration {
 
 type Rule = fn(&Aggregate, &DataType) -> Result<DataType, &'static str>;
 
-const NO_NUMBER: &str = "cast the column to a number first";
-const NO_ORDER: &str = "its values have no order; cast the column to a number or to String first";
-const NO_BETWEEN: &str =
-    "there is nothing between two values that are no numbers; interpolation is nearest, lower or higher";
-
 const MIN_COUNT: Setting = Setting::new("min_count", SettingKind::Whole(u64::MAX));
 const DDOF: Setting = Setting::new("ddof", SettingKind::Whole(u8::MAX as u64));
 const PART: Setting = Setting { required: true, named: false, ..Setting::new("quantile", SettingKind::Part) };
 const INTERPOLATION: Setting =
     Setting { named: false, ..Setting::new("interpolation", SettingKind::Word(&Interpolation::NAMES)) };
 
-static DECLARED: [Declaration; 21] = [
+static DECLARED: [Declaration; 27] = [
     Declaration::new(Aggregate::Sum { min_count: 0 }, "sum", "col(\"x\").sum()", sum_type)
         .with(&[MIN_COUNT])
         .called("sum_"),
@@ -182,11 +219,22 @@ static DECLARED: [Declaration; 21] = [
     Declaration::new(Aggregate::Std { ddof: 1 }, "std", "col(\"n\").std()", spread_type).with(&[DDOF]).called("std"),
     Declaration::new(Aggregate::Var { ddof: 1 }, "var", "col(\"n\").var()", spread_type).with(&[DDOF]).called("var"),
     Declaration::new(Aggregate::Cov { ddof: 1 }, "cov", "tf.cov(\"n\", \"x\")", spread_type).with(&[DDOF]).of_pairs(),
+    Declaration::new(Aggregate::Corr, "corr", "tf.corr(\"n\", \"x\")", spread_type).of_pairs(),
+    Declaration::new(Aggregate::WeightedVar, "weighted_var", "col(\"x\").weighted_var(\"n\")", spread_type)
+        .of_pairs()
+        .of_first(),
+    Declaration::new(Aggregate::WeightedStd, "weighted_std", "col(\"x\").weighted_std(\"n\")", spread_type)
+        .of_pairs()
+        .of_first(),
     Declaration::new(Aggregate::Count, "count", "col(\"x\").count()", counted),
     Declaration { arity: 0, ..Declaration::new(Aggregate::Len, "len", "col(\"x\").len()", counted) }
         .reading(Reads::Rows)
         .called("count_"),
     Declaration::new(Aggregate::NUnique, "n_unique", "col(\"k\").n_unique()", counted).of(Asks::Keys),
+    Declaration::new(Aggregate::ApproxNUnique, "approx_n_unique", "col(\"k\").approx_n_unique()", counted)
+        .of(Asks::Keys)
+        .growing()
+        .called("approx_n_unique"),
     Declaration::new(Aggregate::CountDistinct, "count_distinct", "col(\"k\").count_distinct()", counted)
         .of(Asks::Keys)
         .called("count_distinct"),
@@ -197,7 +245,15 @@ static DECLARED: [Declaration; 21] = [
         .with(&[PART, INTERPOLATION])
         .of(Asks::Ordered)
         .called("pct"),
-    Declaration::new(Aggregate::Product, "product", "col(\"n\").product()", product_type),
+    Declaration::new(
+        Aggregate::ApproxQuantile { part: Part::HALF },
+        "approx_quantile",
+        "col(\"n\").approx_quantile(0.5)",
+        spread_type,
+    )
+    .with(&[PART])
+    .called("approx_quantile"),
+    Declaration::new(Aggregate::Product, "product", "col(\"n\").product()", product_type).called("product"),
     Declaration::new(Aggregate::Implode, "implode", "col(\"n\").implode()", |_, of| Ok(list_of(of)))
         .reading(Reads::Whole)
         .called("group"),
@@ -215,6 +271,10 @@ static DECLARED: [Declaration; 21] = [
         .reading(Reads::End)
         .passing()
         .called("last"),
+    Declaration::new(Aggregate::Freeze, "freeze", "col(\"n\").freeze()", |_, of| Ok(of.clone()))
+        .reading(Reads::End)
+        .passing()
+        .called("freeze"),
 ];
 
 const QUANTILE: Aggregate = Aggregate::Quantile { part: Part::HALF, interpolation: Interpolation::Nearest };
@@ -248,7 +308,9 @@ impl Aggregate {
             (Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof }, "ddof") => {
                 Given::Whole((*ddof).into())
             }
-            (Aggregate::Quantile { part, .. }, "quantile") => Given::Number(part.get()),
+            (Aggregate::Quantile { part, .. } | Aggregate::ApproxQuantile { part }, "quantile") => {
+                Given::Number(part.get())
+            }
             (Aggregate::Quantile { interpolation, .. }, "interpolation") => {
                 Given::Word(interpolation.name().to_owned())
             }
@@ -269,7 +331,11 @@ impl Aggregate {
             ) => {
                 *ddof = u8::try_from(*number).map_err(|_| refused())?;
             }
-            (Aggregate::Quantile { part, .. }, "quantile", Given::Number(number)) => {
+            (
+                Aggregate::Quantile { part, .. } | Aggregate::ApproxQuantile { part },
+                "quantile",
+                Given::Number(number),
+            ) => {
                 *part = Part::new(*number).ok_or_else(refused)?;
             }
             (Aggregate::Quantile { interpolation, .. }, "interpolation", Given::Word(word)) => {
@@ -290,79 +356,6 @@ impl Aggregate {
             advice: advice.to_owned(),
         })
     }
-}
-
-fn counted(_: &Aggregate, _: &DataType) -> Result<DataType, &'static str> {
-    Ok(DataType::Int64)
-}
-
-fn ordered(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    is_ordered(input).then(|| input.clone()).ok_or(NO_ORDER)
-}
-
-fn place(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    is_ordered(input).then_some(DataType::Int64).ok_or(NO_ORDER)
-}
-
-fn number(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    is_numeric(input).then(|| input.clone()).ok_or(NO_NUMBER)
-}
-
-fn sum_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    use DataType::*;
-    Ok(match input {
-        Boolean | Null => Int64,
-        Int8 | Int16 | Int32 | Int64 => Int64,
-        UInt8 | UInt16 | UInt32 | UInt64 => UInt64,
-        Float16 | Float32 | Float64 => input.clone(),
-        Decimal128(_, scale) => Decimal128(38, *scale),
-        Decimal256(_, scale) => Decimal256(76, *scale),
-        Duration(_) => Duration(TimeUnit::Nanosecond),
-        _ => return Err(NO_NUMBER),
-    })
-}
-
-fn mean_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    use DataType::*;
-    match input {
-        Boolean | Null => Ok(Float64),
-        Duration(_) | Timestamp(_, _) => Ok(input.clone()),
-        Decimal128(precision, scale) => Ok(Decimal128((precision + 4).min(38), (scale + 4).min(38))),
-        Decimal256(precision, scale) => Ok(Decimal256((precision + 4).min(76), (scale + 4).min(76))),
-        other => is_numeric(other).then_some(Float64).ok_or(NO_NUMBER),
-    }
-}
-
-/// Numbers in the middle are Float64; of other values one that is there.
-fn ranked_type(kind: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    let between = match kind {
-        Aggregate::Quantile { interpolation, .. } => {
-            matches!(interpolation, Interpolation::Midpoint | Interpolation::Linear)
-        }
-        _ => false,
-    };
-    match input {
-        number if is_numeric(number) || *number == DataType::Null => Ok(DataType::Float64),
-        other if !is_ordered(other) => Err(NO_ORDER),
-        _ if between => Err(NO_BETWEEN),
-        other => Ok(other.clone()),
-    }
-}
-
-fn product_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    use DataType::*;
-    Ok(match input {
-        Boolean | Null | Int8 | Int16 | Int32 | Int64 => Int64,
-        UInt8 | UInt16 | UInt32 | UInt64 => UInt64,
-        Float16 | Float32 | Float64 => input.clone(),
-        Decimal128(..) | Decimal256(..) => Float64,
-        _ => return Err(NO_NUMBER),
-    })
-}
-
-fn spread_type(_: &Aggregate, input: &DataType) -> Result<DataType, &'static str> {
-    let fits = is_integer(input) || is_float(input) || is_numeric(input) || *input == DataType::Null;
-    fits.then_some(DataType::Float64).ok_or(NO_NUMBER)
 }
 
 #[cfg(test)]

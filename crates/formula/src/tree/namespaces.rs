@@ -40,6 +40,30 @@ pub enum List {
     /// How many elements are not null.
     Count,
     CountPositive,
+    CountNegative,
+    CountZero,
+    /// The standard error of the mean.
+    Sem,
+    /// The mean in standard errors.
+    TStat,
+    WeightedMean,
+    WeightedSum,
+    WeightedVar,
+    WeightedStd,
+    WeightedSem,
+    WeightedTStat,
+    Cov,
+    Corr,
+    CumSum,
+    CumProd,
+    CumMin,
+    CumMax,
+    Diff,
+    ForwardFill,
+    Rank,
+    IndexOf,
+    /// The place in an ascending list, or where it would stand.
+    BinSearch,
     /// The mean of the elements without their signs.
     AbsMean,
     Product,

@@ -284,7 +284,10 @@ fn aggregate(kind: &Aggregate, inputs: &[Expr]) -> String {
     };
     let options = declared.settings.iter().filter_map(shown);
     match inputs {
-        [input] => format!("{}.{}({})", input.to_python(), declared.name, options.collect::<Vec<_>>().join(", ")),
+        [input, others @ ..] if others.is_empty() || declared.method => {
+            let given: Vec<String> = others.iter().map(Expr::to_python).chain(options).collect();
+            format!("{}.{}({})", input.to_python(), declared.name, given.join(", "))
+        }
         several => {
             let given: Vec<String> = several.iter().map(Expr::to_python).chain(options).collect();
             format!("{}({})", declared.name, given.join(", "))

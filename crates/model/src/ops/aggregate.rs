@@ -3,6 +3,7 @@
 //! Over a blink table the aggregation accumulates: give it the table of all rows ever seen.
 
 use crate::ops::groups::groups;
+use crate::ops::pairs::{correlation, weighted_variance};
 use crate::ops::spread::{covariance, floats, root, variance};
 use crate::sum::{allowance, exact_sum};
 use crate::table::{Fault, Row, Table};
@@ -33,18 +34,28 @@ pub enum Aggregator {
     Std(u64),
     /// The covariance of two columns with these delta degrees of freedom.
     Cov(u64),
+    /// The correlation of two columns.
+    Corr,
+    /// The variance of the first column, each value of which counts as much as its weight in the second.
+    WeightedVar,
+    /// The standard deviation of the first column, likewise.
+    WeightedStd,
     /// The cell of the first row, null included.
     First,
     /// The cell of the last row, null included.
     Last,
     /// Number of distinct values; null is one of them.
     NUnique,
+    /// About the number of distinct values: of few rows that number.
+    ApproxNUnique,
     /// Number of distinct values without null.
     CountDistinct,
     /// The value in the middle: of numbers the mean of the two, of others the lower one.
     Median,
     /// The value at this part of the way, and what is taken between two.
     Quantile(f64, Between),
+    /// The value at this part of the way, the nearest, within 1/512 of itself.
+    ApproxQuantile(f64),
     /// The product; integers wrap.
     Product,
     /// All cells in the order of their rows, null included.
@@ -66,6 +77,11 @@ impl Aggregator {
             Aggregator::Quantile(part, between) => {
                 return ("quantile", vec![format!("{part:?}"), format!("{between:?}").to_lowercase()]);
             }
+            Aggregator::ApproxQuantile(part) => return ("approx_quantile", vec![format!("{part:?}")]),
+            Aggregator::Corr => "corr",
+            Aggregator::WeightedVar => "weighted_var",
+            Aggregator::WeightedStd => "weighted_std",
+            Aggregator::ApproxNUnique => "approx_n_unique",
             Aggregator::Len => "len",
             Aggregator::Count => "count",
             Aggregator::Mean => "mean",
@@ -101,6 +117,11 @@ impl Aggregator {
             Var(1),
             Std(1),
             Cov(1),
+            Corr,
+            WeightedVar,
+            WeightedStd,
+            ApproxNUnique,
+            ApproxQuantile(0.5),
             First,
             Last,
             NUnique,
@@ -207,19 +228,33 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::NanMax => extreme(&values, true),
         Aggregator::Var(ddof) => variance(&values, *ddof),
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
-        Aggregator::Cov(ddof) => {
+        Aggregator::Cov(_) | Aggregator::Corr | Aggregator::WeightedVar | Aggregator::WeightedStd => {
             let other = input.index_of(&aggregate.inputs[1]);
-            covariance(&rows.iter().map(|row| (&row[at], &row[other])).collect::<Vec<_>>(), *ddof)
+            let pairs: Vec<(&Value, &Value)> = rows.iter().map(|row| (&row[at], &row[other])).collect();
+            match &aggregate.aggregator {
+                Aggregator::Cov(ddof) => covariance(&pairs, *ddof),
+                Aggregator::Corr => correlation(&pairs),
+                Aggregator::WeightedVar => weighted_variance(&pairs),
+                _ => match weighted_variance(&pairs) {
+                    // Whether there is a root hangs on the last bits.
+                    Value::Near(variance, within) if variance < within => Value::Near(f64::NAN, f64::INFINITY),
+                    variance => root(&variance),
+                },
+            }
         }
         Aggregator::First => cells.first().map_or(Value::Null, |cell| (*cell).clone()),
         Aggregator::Last => cells.last().map_or(Value::Null, |cell| (*cell).clone()),
-        Aggregator::NUnique => distinct(&cells),
+        Aggregator::NUnique | Aggregator::ApproxNUnique => distinct(&cells),
         Aggregator::CountDistinct => distinct(&values),
         Aggregator::Median => match values.first() {
             Some(first) if first.as_number().is_none() => quantile(&values, 0.5, Between::Lower),
             _ => quantile(&values, 0.5, Between::Midpoint),
         },
         Aggregator::Quantile(part, between) => quantile(&values, *part, *between),
+        Aggregator::ApproxQuantile(part) => match quantile(&values, *part, Between::Nearest) {
+            Value::Float(value) if value.is_finite() => Value::Near(value, value.abs() / 512.0 + 1e-310),
+            other => other,
+        },
         Aggregator::Product => product(&values),
         Aggregator::Implode => Value::List(cells.into_iter().cloned().collect()),
         Aggregator::ArgMin => place_of(&cells, &extreme(&values, false)),

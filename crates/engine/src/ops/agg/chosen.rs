@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use arrow_array::{ArrayRef, UInt64Array};
+use column::NO_ROW;
 use rowset::RowSet;
 
 use crate::error::Error;
@@ -31,15 +32,18 @@ impl<'a> FirstLast<'a> {
     }
 }
 
-/// The cells at keys in any order: read once each, in key order, then put in place.
+/// The cells at keys in any order: read once each, in key order, then put in place; null at [`NO_ROW`].
 pub(super) fn gather_at(input: &Evaluator, now: &View, keys: &[u64]) -> Result<ArrayRef, Error> {
     if let Some(column) = input.as_column() {
         return Ok(now.column(column)?.take(keys)?);
     }
-    let rows = RowSet::from_keys(keys.to_vec());
+    let rows = RowSet::from_keys(keys.iter().copied().filter(|key| *key != NO_ROW).collect());
+    if rows.is_empty() {
+        return Ok(arrow_array::new_null_array(input.data_type(), keys.len()));
+    }
     let cells = input.evaluate(now, &rows)?;
     let sorted = rows.to_vec();
-    let place = |key: &u64| sorted.partition_point(|known| known < key) as u64;
-    let places = UInt64Array::from_iter_values(keys.iter().map(place));
+    let place = |key: &u64| (*key != NO_ROW).then(|| sorted.partition_point(|known| known < key) as u64);
+    let places: UInt64Array = keys.iter().map(place).collect();
     Ok(arrow_select::take::take(&cells, &places, None)?)
 }

@@ -32,7 +32,12 @@ impl Listed {
     pub(crate) fn new(operation: &str, table: &Table, aggregates: &[Expr]) -> Result<Listed, Error> {
         let mut inputs: Vec<(Expr, Evaluator)> = Vec::new();
         let outputs = aggregates.iter().map(|aggregate| output_of(operation, table, aggregate, &mut inputs));
-        let outputs = outputs.collect::<Result<_, Error>>()?;
+        let outputs: Vec<Output> = outputs.collect::<Result<_, Error>>()?;
+        if outputs.iter().any(|output| output.kind == Aggregate::Freeze) {
+            let message =
+                "freeze() is of groups that come and go; the rows in a range are others at every change: take first()";
+            return Err(Error::invalid(operation, message));
+        }
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         own_row_only(operation, &inputs)?;
         Ok(Listed { operation: operation.to_owned(), outputs, inputs })

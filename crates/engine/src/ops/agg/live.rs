@@ -14,6 +14,7 @@ use super::chosen::FirstLast;
 use super::groups::Groups;
 use super::reading::GroupReads;
 use super::spec::{AggregationSpec, Cells, Wanted};
+use super::vacant::Vacant;
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::touched::Touched;
@@ -39,6 +40,7 @@ pub(super) struct AggregationLive {
     /// New groups of the step, in order of their first rows.
     pub(super) created: Vec<u32>,
     pub(super) blink: bool,
+    pub(super) vacant: Vacant,
 }
 
 impl Live for AggregationLive {
@@ -176,7 +178,7 @@ impl AggregationLive {
         let mut fresh = std::mem::take(&mut self.created);
         fresh.retain(|slot| self.groups.is_present(*slot) && self.rows[*slot as usize] == NO_ROW);
         let mut known = Vec::with_capacity(touched.len());
-        let mut gone = Vec::new();
+        let (mut gone, mut back, mut turned) = (Vec::new(), Vec::new(), Vec::new());
         for (at, slot) in touched.iter().enumerate() {
             if let Some(later) = touched.get(at + AHEAD) {
                 self.groups.ask(*later);
@@ -186,7 +188,12 @@ impl AggregationLive {
             if self.groups.is_present(slot) && !self.groups.has_rows(slot) {
                 self.groups.forget(slot);
             }
-            match (self.groups.is_present(slot), self.rows[slot as usize]) {
+            let present = self.groups.is_present(slot);
+            if present && self.maker.standing.lasting() && self.vacant.turned(slot, self.groups.has_rows(slot)) {
+                turned.push(slot);
+            }
+            match (present, self.rows[slot as usize]) {
+                (true, NO_ROW) if self.groups.is_reserved(slot) => back.push(slot),
                 (true, NO_ROW) => {}
                 (true, row) => known.push(Entry { word: row, position: slot }),
                 (false, row) => {
@@ -201,7 +208,14 @@ impl AggregationLive {
         let mut writes = Writes { removed: Before(RowSet::from_keys(gone)), ..Writes::default() };
         if !known.is_empty() {
             radix_sort(&mut known);
-            writes.differing(self.differences(now, step, &known)?);
+            turned.sort_unstable();
+            writes.differing(self.differences(now, step, &known, &turned)?);
+        }
+        if !back.is_empty() {
+            back.sort_unstable();
+            let keys = RowSet::from_keys(back.iter().map(|slot| u64::from(*slot)).collect());
+            back.iter().for_each(|slot| self.rows[*slot as usize] = u64::from(*slot));
+            writes.added.push((keys, self.groups.cells(&self.maker, now, &back)?));
         }
         if !fresh.is_empty() {
             let keys = RowSet::range(self.next, self.next + (fresh.len() as u64 - 1));
@@ -214,8 +228,15 @@ impl AggregationLive {
         self.store.write(step, writes)
     }
 
-    /// For each column, the groups of `known` whose result differs from the stored one.
-    fn differences(&self, now: &View, step: Step, known: &[Entry]) -> Result<Vec<Option<Difference>>, Error> {
+    /// For each column, the groups of `known` whose result differs from the stored one. `turned`: those that got rows, or lost
+    /// the last one.
+    fn differences(
+        &self,
+        now: &View,
+        step: Step,
+        known: &[Entry],
+        turned: &[u32],
+    ) -> Result<Vec<Option<Difference>>, Error> {
         let keys: Vec<u64> = known.iter().map(|entry| entry.word).collect();
         let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
         let rows = RowSet::from_sorted_keys(&keys);
@@ -224,12 +245,31 @@ impl AggregationLive {
         let dear = self.maker.outputs().iter().map(|output| if output.picks() { 1 } else { KEPT }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
-            if self.blink && output.kind == Aggregate::First {
-                return Ok(None);
+            if output.kind == Aggregate::Freeze || self.blink && output.kind == Aggregate::First {
+                return self.first_differences(now, step, at, known, turned);
             }
             let given = self.groups.output(&self.maker, at, now, &chosen)?;
             self.store.differing(step, keys + at, &rows, &given)
         })?;
         Ok((0..keys).map(|_| None).chain(differing).collect())
+    }
+
+    /// As [`AggregationLive::differences`] of an output that stays as it is while its group has rows.
+    fn first_differences(
+        &self,
+        now: &View,
+        step: Step,
+        at: usize,
+        known: &[Entry],
+        turned: &[u32],
+    ) -> Result<Option<Difference>, Error> {
+        let known: Vec<&Entry> = known.iter().filter(|entry| turned.binary_search(&entry.position).is_ok()).collect();
+        if known.is_empty() {
+            return Ok(None);
+        }
+        let rows: Vec<u64> = known.iter().map(|entry| entry.word).collect();
+        let slots: Vec<u32> = known.iter().map(|entry| entry.position).collect();
+        let given = self.groups.output(&self.maker, at, now, &FirstLast::new(&slots))?;
+        self.store.differing(step, self.maker.keys.len() + at, &RowSet::from_sorted_keys(&rows), &given)
     }
 }

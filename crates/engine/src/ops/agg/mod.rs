@@ -27,14 +27,19 @@ mod moments;
 mod product;
 mod ranked;
 mod reading;
+mod sketched;
 mod spans;
 mod spec;
+mod standing;
+#[cfg(test)]
+mod standing_tests;
 mod state;
 mod states;
 mod sum;
 #[cfg(test)]
 mod tests;
 mod unique;
+mod vacant;
 mod vectors;
 mod windows;
 
@@ -55,8 +60,10 @@ use self::groups::Groups;
 pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
 use self::spec::AggregationSpec;
+use self::standing::{named_columns, named_keys};
 pub(crate) use self::state::{Pair, Span, floats, from_integers, integers};
 pub(crate) use self::sum::mean_of;
+use self::vacant::Vacant;
 use self::vectors::Vector;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
@@ -64,6 +71,7 @@ use crate::eval::evaluator::Evaluator;
 use crate::eval::selection::Selection;
 use crate::keys::touched::Touched;
 use crate::ops::asked::{Asked, Expressions};
+use crate::plan::standing::Standing;
 use crate::row_errors::Faults;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -78,8 +86,9 @@ pub struct Aggregation {
     keys: Vec<(usize, String)>,
     outputs: Vec<Output>,
     inputs: Arc<[Evaluator]>,
-    /// Whether all rows are one group even where there is none: the result always has its one row.
-    whole: bool,
+    /// Which groups there are without rows, and the columns of their keys in the second input.
+    standing: Standing,
+    named: Vec<usize>,
 }
 
 /// One aggregated column.
@@ -100,17 +109,18 @@ impl Aggregation {
     /// `keys`: names of key columns; `aggregates`: aggregate expressions, each named.
     pub fn new(operation: &str, table: &Table, keys: &[String], aggregates: &[Expr]) -> Result<Aggregation, Error> {
         let named: Vec<(String, String)> = keys.iter().map(|key| (key.clone(), key.clone())).collect();
-        Aggregation::named(operation, table, &named, aggregates, false)
+        Aggregation::named(operation, table, &named, aggregates, Standing::default(), None)
     }
 
-    /// An aggregation whose keys have names of their own. `keys`: columns, and what they are called in the result. `whole`:
-    /// one row, of an empty table too.
+    /// An aggregation whose keys have names of their own. `keys`: columns, and what they are called in the result. `initial`:
+    /// the table that names groups.
     pub(crate) fn named(
         operation: &str,
         table: &Table,
         keys: &[(String, String)],
         aggregates: &[Expr],
-        whole: bool,
+        standing: Standing,
+        initial: Option<&Table>,
     ) -> Result<Aggregation, Error> {
         let columns = keys.iter().map(|(column, name)| Ok((table.column_index(operation, column)?, name.clone())));
         let columns: Vec<(usize, String)> = columns.collect::<Result<_, Error>>()?;
@@ -129,6 +139,7 @@ impl Aggregation {
                 );
                 return Err(Error::invalid(operation, message));
             }
+            refuse_leaving(operation, table, aggregate, &output)?;
             outputs.push(output);
         }
         let names = keys.iter().map(|(_, name)| name).chain(outputs.iter().map(|output| &output.name));
@@ -137,11 +148,13 @@ impl Aggregation {
             return Err(Error::Duplicate { operation: operation.into(), name: twice.clone() });
         }
         let text = aggregates.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-        let asked = Asked::Aggregate { keys, aggregates: Expressions(aggregates), whole };
+        let named = initial.map(|initial| named_columns(operation, table, &columns, initial)).transpose()?;
+        let (named, standing) = (named.unwrap_or_default(), Standing { named: initial.is_some(), ..standing });
+        let asked = Asked::Aggregate { keys, aggregates: Expressions(aggregates), standing };
         let request = Request::new(operation, &asked).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         crate::eval::evaluator::own_row_only(operation, &inputs)?;
-        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), whole })
+        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), standing, named })
     }
 
     /// Where the rows that it aggregates were passed over before it.
@@ -167,6 +180,25 @@ impl Aggregation {
 /// The name of a key as messages show it.
 fn shown_key(table: &Table, column: usize, name: &str) -> String {
     if is_hidden(name) { shown_field(table.schema().field(column)).to_owned() } else { name.to_owned() }
+}
+
+/// Whether rows leave a table, or change.
+fn is_retractable(table: &Table) -> bool {
+    let attributes = table.attributes();
+    table.is_live() && !attributes.add_only && !attributes.blink
+}
+
+/// Refuses a sketch of rows that may leave.
+fn refuse_leaving(operation: &str, table: &Table, aggregate: &Expr, output: &Output) -> Result<(), Error> {
+    if !output.kind.declaration().only_grows || !is_retractable(table) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} over a table whose rows may leave or change: no value can be taken from a sketch; n_unique() takes such a table, \
+         and a sketch one that only gains rows or a blink table",
+        aggregate.unaliased().to_python()
+    );
+    Err(Error::invalid(operation, message))
 }
 
 fn output_of(
@@ -284,17 +316,18 @@ impl Operation for Aggregation {
         true
     }
 
-    // Rows of a blink table are counted as they come.
+    // Rows of a blink table are counted as they come. A group that stays tells of rows that were, and so do values that do.
     fn remembers(&self, inputs: &[Table]) -> bool {
-        inputs[0].attributes().blink
+        let is_kept = self.standing.preserve || self.outputs.iter().any(|output| output.kind == Aggregate::Freeze);
+        inputs[0].attributes().blink || is_kept && inputs[0].is_live()
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
         let selection = table.selection().and_then(|selection| selection.downcast_ref::<Selection>());
         let attributes = table.attributes();
-        let retractable = table.is_live() && !attributes.add_only && !attributes.blink;
-        let maker = AggregationSpec {
+        let retractable = is_retractable(table);
+        let mut maker = AggregationSpec {
             operation: self.request.name.clone(),
             names: self.keys.iter().map(|(column, name)| shown_key(table, *column, name)).collect(),
             keys: self.keys.iter().map(|(index, _)| (*index, table.column_type(*index).clone())).collect(),
@@ -302,7 +335,8 @@ impl Operation for Aggregation {
             inputs: self.inputs.clone(),
             retractable,
             still: !table.is_live(),
-            whole: self.whole,
+            standing: self.standing,
+            named: named_keys(&self.named, inputs)?,
         };
         if !self.keys.is_empty() {
             // The group of each row.
@@ -314,17 +348,22 @@ impl Operation for Aggregation {
             limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[*input].data_type()))?;
         }
         let groups = Groups::start(&maker, view, selection)?;
+        maker.named.clear();
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();
         let mut rows = vec![NO_ROW; groups.slots()];
-        slots.iter().enumerate().for_each(|(row, slot)| rows[*slot as usize] = row as u64);
-        let flat = RowSet::flat(slots.len() as u64);
+        let mut next = groups.reserved();
+        for slot in &slots {
+            rows[*slot as usize] = groups.row_of(*slot, &mut next);
+        }
+        let present: Vec<u64> = slots.iter().map(|slot| rows[*slot as usize]).collect();
+        let present = RowSet::from_sorted_keys(&present);
         let cells = groups.cells(&maker, view, &slots)?;
-        let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(flat.clone(), cells)]).collect();
+        let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(present.clone(), cells)]).collect();
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
-        let next = slots.len() as u64;
-        let store = Store::filled(&canonical, at, &counters, flat, &cells)?;
-        let first_only = !self.whole && self.outputs.iter().all(|output| output.kind == Aggregate::First);
+        let store = Store::filled(&canonical, at, &counters, present, &cells)?;
+        let first_only = self.standing == Standing::default()
+            && self.outputs.iter().all(|output| matches!(output.kind, Aggregate::First | Aggregate::Freeze));
         let attributes = Attributes {
             append_only: first_only && attributes.append_only,
             add_only: first_only && attributes.append_only,
@@ -339,6 +378,7 @@ impl Operation for Aggregation {
         };
         let owned = store.owned();
         let live = AggregationLive {
+            vacant: Vacant::new(&groups, self.standing),
             maker,
             groups,
             rows,

@@ -1,4 +1,4 @@
-//! `std`, `var`, `cov`: of any number, as a Float64.
+//! `std`, `var`, `cov`, `corr`, `weighted_std`, `weighted_var`: of any number, as a Float64.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_buffer::NullBuffer;
 use column::Chunk;
 
-use super::accumulators::{Accumulator, Comoments, Moments, Removable, Spread};
+use super::accumulators::{Accumulator, Moments, Removable, Spread};
 use super::spans::by_difference;
 use super::state::{Codec, TakeSpans, each_float, floats};
 use crate::error::Error;
@@ -39,22 +39,25 @@ impl Codec for Spreads {
     }
 }
 
-/// Pairs of numbers whose covariance is measured; a pair with a null is left out.
-pub(crate) struct Pairs {
-    /// Subtracted from the count in the divisor.
-    pub(crate) ddof: u8,
-}
+/// Pairs of numbers: their covariance, their correlation, or a spread where the second is the weight of the first. A pair with a
+/// null is left out. Of how the result is made.
+pub(crate) struct Pairs<A: Accumulator>(pub(crate) A::How);
 
-impl Codec for Pairs {
-    type Of = Comoments;
+impl<A> Codec for Pairs<A>
+where
+    A: Removable<In = [f64; 2], Out = Option<f64>>,
+    A: Default,
+    A::How: Send + Sync + 'static,
+{
+    type Of = A;
     const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
 
     fn is_like(&self, _: &Self) -> bool {
         true
     }
 
-    fn empty(&self) -> Comoments {
-        Comoments::default()
+    fn empty(&self) -> A {
+        A::default()
     }
 
     fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, [f64; 2])) {
@@ -66,11 +69,11 @@ impl Codec for Pairs {
         }
     }
 
-    fn remove(of: &mut Comoments, pair: [f64; 2]) {
+    fn remove(of: &mut A, pair: [f64; 2]) {
         of.remove(pair);
     }
 
-    fn encode<'a>(&self, groups: impl Iterator<Item = &'a Comoments>) -> Result<ArrayRef, Error> {
-        Ok(Arc::new(groups.map(|group| group.value(&self.ddof)).collect::<Float64Array>()))
+    fn encode<'a>(&self, groups: impl Iterator<Item = &'a A>) -> Result<ArrayRef, Error> {
+        Ok(Arc::new(groups.map(|group| group.value(&self.0)).collect::<Float64Array>()))
     }
 }

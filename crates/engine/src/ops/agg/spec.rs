@@ -10,6 +10,7 @@ use super::Output;
 use crate::error::Error;
 use crate::eval::block::Block;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
+use crate::plan::standing::Standing;
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::update::ColumnSet;
 use crate::table::view::View;
@@ -27,8 +28,10 @@ pub(crate) struct AggregationSpec {
     pub(crate) retractable: bool,
     /// Whether all rows are there as it starts, and none comes or leaves.
     pub(crate) still: bool,
-    /// Whether the result always has one row, even without input rows.
-    pub(crate) whole: bool,
+    /// Which groups there are without rows.
+    pub(crate) standing: Standing,
+    /// The keys of the groups that are named, while the groups are made.
+    pub(crate) named: Vec<Chunk>,
 }
 
 /// The cells of some rows: keys, and those inputs that a state maintains.

@@ -3,10 +3,11 @@
 use arrow_schema::DataType;
 use formula::Aggregate;
 
-use super::accumulators::Spread;
+use super::accumulators::{Comoments, Correlation, Spread, Weighted};
 use super::count::Counting;
 use super::extreme;
 use super::moments::{Pairs, Spreads};
+use super::sketched::{Bucketed, Hashed};
 use super::state::{PerGroup, State};
 use super::unique::Distinct;
 use super::{product, ranked, sum};
@@ -27,7 +28,12 @@ pub(crate) fn state_of(
         Aggregate::Mean => sum::mean(input, &output),
         Aggregate::Std { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: true })),
         Aggregate::Var { ddof } => PerGroup::boxed(Spreads(Spread { ddof: *ddof, root: false })),
-        Aggregate::Cov { ddof } => PerGroup::boxed(Pairs { ddof: *ddof }),
+        Aggregate::Cov { ddof } => PerGroup::boxed(Pairs::<Comoments>(*ddof)),
+        Aggregate::Corr => PerGroup::boxed(Pairs::<Correlation>(())),
+        Aggregate::WeightedVar => PerGroup::boxed(Pairs::<Weighted>(false)),
+        Aggregate::WeightedStd => PerGroup::boxed(Pairs::<Weighted>(true)),
+        Aggregate::ApproxNUnique => PerGroup::boxed(Hashed::new(input)?),
+        Aggregate::ApproxQuantile { part } => PerGroup::boxed(Bucketed { part: part.get() }),
         Aggregate::Min | Aggregate::Max | Aggregate::NanMin | Aggregate::NanMax => {
             extreme::state(kind, input, retractable)
         }
@@ -40,6 +46,7 @@ pub(crate) fn state_of(
         Aggregate::Len
         | Aggregate::First
         | Aggregate::Last
+        | Aggregate::Freeze
         | Aggregate::Implode
         | Aggregate::ArgMin
         | Aggregate::ArgMax => {

@@ -1,6 +1,6 @@
 //! Drawings and laws of aggregations.
 
-use formula::aggregates::{Interpolation, Part};
+use formula::aggregates::{Declaration, Interpolation, Part};
 use model::Compare;
 use model::ops::{Aggregate as ReadRequest, Aggregator, Between, aggregate, totals};
 
@@ -286,7 +286,9 @@ fn law_of_whole_groups() {
 fn law_of_every_declared_aggregate() {
     const COLUMNS: [&str; 3] = ["k", "x", "v"];
     let spec = table_of("g:bool k:str x:float v:int");
-    for declared in Aggregate::declared() {
+    // A sketch does not take rows that leave, and what is frozen depends on what was.
+    let is_of_rows = |declared: &&Declaration| !declared.only_grows && declared.kind != Aggregate::Freeze;
+    for declared in Aggregate::declared().iter().filter(is_of_rows) {
         let aggregator =
             Aggregator::named(declared.name).unwrap_or_else(|| panic!("the model has no {}", declared.name));
         // Each column with the next one, as far as the aggregate is of two.

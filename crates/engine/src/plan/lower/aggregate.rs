@@ -10,19 +10,21 @@ use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Aggregation;
+use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
-/// One row a group: keys, then each expression over aggregates. `whole`: one row for the whole table.
+/// One row a group: keys, then each expression over aggregates. A second table names groups.
 pub(super) fn composed(
     call: &Call,
-    table: &Table,
+    tables: &[&Table],
     keys: &[Expr],
     expressions: &[Expr],
     on_error: OnError,
-    whole: bool,
+    standing: Standing,
     columns: Columns,
 ) -> Result<Table, Error> {
+    let (table, initial) = (tables[0], tables.get(1).copied());
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(call, table, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
@@ -54,8 +56,9 @@ pub(super) fn composed(
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
-    let grouped = Aggregation::named(&call.method, &wide, &keys, &named, whole)?.reporting_to(faults);
-    let grouped = call.attach(&grouped, std::slice::from_ref(&wide))?;
+    let grouped = Aggregation::named(&call.method, &wide, &keys, &named, standing, initial)?.reporting_to(faults);
+    let inputs: Vec<Table> = std::iter::once(&wide).chain(initial).cloned().collect();
+    let grouped = call.attach(&grouped, &inputs)?;
     if over.is_empty() {
         return Ok(grouped);
     }

@@ -19,6 +19,7 @@ use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
 use crate::plan::spec::{Materialization, PivotOptions, RangeOptions, RollingOptions};
+use crate::plan::standing::{Standing, StandingGroups};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -35,7 +36,15 @@ pub(in crate::plan) fn columns(
     let ColumnOptions { kept, all, on_error, .. } = how;
     if kept == Materialization::Stored && !all && one_row(expressions) && !table.attributes().blink {
         // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
-        return composed(call, table, &[], expressions, on_error, true, columns);
+        return composed(
+            call,
+            &[table],
+            &[],
+            expressions,
+            on_error,
+            Standing { whole: true, ..Standing::default() },
+            columns,
+        );
     }
     if let Some((wide, read)) = planned(call, table, expressions, on_error, columns)? {
         let made = columns(call, &wide, &read, how)?;
@@ -141,5 +150,13 @@ pub(in crate::plan) fn aggregate(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
-    composed(call, table, keys, expressions, on_error, false, columns)
+    composed(call, &[table], keys, expressions, on_error, Standing::default(), columns)
+}
+
+/// As [`aggregate`], where groups may be there without rows. A second table names some, in their order.
+pub(in crate::plan) fn standing(call: &Call, inputs: &[Table], how: &StandingGroups) -> Result<Table, Error> {
+    let whole = how.preserve_empty && how.keys.is_empty();
+    let standing = Standing { whole, preserve: how.preserve_empty, named: how.named };
+    let tables: Vec<&Table> = inputs.iter().collect();
+    composed(call, &tables, &how.keys, &how.aggregates, how.on_error, standing, columns)
 }

@@ -26,7 +26,7 @@ mod sets;
 mod sync;
 mod update_by;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join, rolling};
+pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join, rolling, standing};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

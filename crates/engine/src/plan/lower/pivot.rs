@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Pivot;
 use crate::plan::spec::PivotOptions;
+use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -24,9 +25,10 @@ pub(super) fn pivot(
 ) -> Result<Table, Error> {
     let on = how.on.iter().filter(|name| !how.index.contains(name));
     let keys: Vec<Expr> = how.index.iter().chain(on).map(|name| Expr::column(name.as_str())).collect();
-    let cells = composed(call, table, &keys, aggregates, on_error, false, columns)?;
+    let cells = composed(call, &[table], &keys, aggregates, on_error, Standing::default(), columns)?;
     // What an aggregate makes of no row stands where a key has none for a value.
-    let nothing = composed(call, &table.without_rows()?, &[], aggregates, on_error, true, columns)?;
+    let whole = Standing { whole: true, ..Standing::default() };
+    let nothing = composed(call, &[&table.without_rows()?], &[], aggregates, on_error, whole, columns)?;
     let (view, mut empty) = (nothing.view()?, Vec::with_capacity(aggregates.len()));
     for column in 0..nothing.width() {
         empty.push(view.read(column, view.rows())?);

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{NaturalJoin, WhereIn};
 use crate::plan::spec::{Matches, Materialization, Member};
+use crate::plan::standing::Standing;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
@@ -147,7 +148,8 @@ pub(super) fn tested(
             hidden.to_string()
         }
     };
-    let distinct = composed(call, of, &[Expr::column(column.as_str())], &[], OnError::Fail, false, columns)?;
+    let distinct =
+        composed(call, &[of], &[Expr::column(column.as_str())], &[], OnError::Fail, Standing::default(), columns)?;
     let there = [Expr::literal(true).alias(name)];
     let distinct =
         columns(call, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;

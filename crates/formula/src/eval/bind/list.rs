@@ -138,6 +138,17 @@ impl ListCall<'_, '_> {
         Ok(())
     }
 
+    /// Its other argument is a list of numbers.
+    pub(crate) fn numbers_beside(&mut self) -> Result<(), Error> {
+        let term = self.terms[1].clone();
+        let (node, of) = self.binder.as_list(self.name, &term)?;
+        if !is_numeric(&of) && of != DataType::Null {
+            return Err(self.refused(&of, "it takes lists of numbers"));
+        }
+        self.nodes.push(node);
+        Ok(())
+    }
+
     /// Its other argument is a part of the way from one end to the other.
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         let part = self.binder.term_type(&self.terms[1]);

@@ -15,6 +15,8 @@ pub(crate) mod format;
 pub(crate) mod instants;
 pub(crate) mod list;
 pub(crate) mod list_order;
+pub(crate) mod list_pairs;
+pub(crate) mod list_running;
 pub(crate) mod logic;
 pub(crate) mod member;
 pub(crate) mod number;
@@ -55,6 +57,8 @@ const FUNCTIONS: &[(Subject, &[FunctionSpec])] = &[
     (Subject::Lists, list::FUNCTIONS),
     (Subject::Lists, reduce::FUNCTIONS),
     (Subject::Lists, list_order::FUNCTIONS),
+    (Subject::Lists, list_pairs::FUNCTIONS),
+    (Subject::Lists, list_running::FUNCTIONS),
     (Subject::Lists, structs::FUNCTIONS),
     (Subject::Lists, bytes::FUNCTIONS),
     (Subject::Random, random::FUNCTIONS),

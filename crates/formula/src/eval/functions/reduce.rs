@@ -169,7 +169,11 @@ pub(crate) fn product(to: DataType) -> Whole {
 }
 
 /// The elements that are not null as doubles, row by row.
-fn of_floats(args: &[Argument], rows: usize, of: impl Fn(usize, Vec<f64>) -> Option<f64>) -> Result<ArrayRef, Failure> {
+pub(super) fn of_floats(
+    args: &[Argument],
+    rows: usize,
+    of: impl Fn(usize, Vec<f64>) -> Option<f64>,
+) -> Result<ArrayRef, Failure> {
     let lists = Lists::of(&args[0]);
     let values = arrow_cast::cast(lists.values(), &DataType::Float64).map_err(failure)?;
     let values = values.as_primitive::<Float64Type>();

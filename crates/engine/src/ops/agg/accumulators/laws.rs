@@ -62,6 +62,12 @@ fn multiplied(tape: &mut Tape) -> f64 {
     if value.abs() < 1e-100 { 0.0 } else { value }
 }
 
+/// Floats of which three can be multiplied.
+fn near(tape: &mut Tape) -> f64 {
+    let value = float(tape);
+    if value.abs() < 1e-40 { 0.0 } else { value }
+}
+
 /// Random steps of one accumulator.
 fn law_of<A: Removable>(tape: &mut Tape, empty: &A, how: &A::How, draw: fn(&mut Tape) -> A::In) -> Result<(), String>
 where
@@ -215,6 +221,23 @@ fn law_of_covariances() {
     explore(RUNS, |tape| {
         law_of(tape, &Comoments::default(), &1, |tape| [multiplied(tape), multiplied(tape)])?;
         law_of(tape, &Comoments::default(), &0, |tape| [multiplied(tape), multiplied(tape).clamp(-8.0, 8.0)])
+    });
+}
+
+#[test]
+fn law_of_weighted_pairs() {
+    explore(RUNS, |tape| {
+        law_of(tape, &Correlation::default(), &(), |tape| [multiplied(tape), multiplied(tape)])?;
+        law_of(tape, &Weighted::default(), &true, |tape| [near(tape), tape.below(4) as f64])?;
+        law_of(tape, &Weighted::default(), &false, |tape| [near(tape), near(tape)])
+    });
+}
+
+#[test]
+fn law_of_sketches() {
+    explore(RUNS, |tape| {
+        law_of(tape, &Buckets::default(), &0.3, float)?;
+        law_of_growing(tape, &DistinctSketch::default(), &(), |tape| integer(tape) as u64)
     });
 }
 

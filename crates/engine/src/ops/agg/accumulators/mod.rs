@@ -14,6 +14,8 @@ mod halves;
 mod laws;
 mod moments;
 mod multiset;
+mod pairs;
+mod sketches;
 mod slide;
 mod sums;
 
@@ -22,6 +24,8 @@ pub(crate) use self::factors::{Factors, Product};
 pub(crate) use self::halves::Halves;
 pub(crate) use self::moments::{Comoments, Moments, Spread};
 pub(crate) use self::multiset::{End, Extremum, Multiset, float_word, from_float_word, from_order_key, order_key};
+pub(crate) use self::pairs::{Correlation, Weighted};
+pub(crate) use self::sketches::{Buckets, DistinctSketch};
 pub(crate) use self::slide::{slide, slide_on_stacks};
 pub(crate) use self::sums::{Count, Counted, LongSum, WideSum, WrappingSum};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
+use column::Chunk;
 use column::keys::{KeyTable, NO_SLOT};
-use column::{Chunk, NO_ROW};
 use formula::Aggregate;
 use rowset::{RowSet, Shifts};
 
@@ -19,6 +19,7 @@ use super::state::State;
 use super::states::state_of;
 use crate::error::Error;
 use crate::keys::rows::KeyRows;
+use crate::plan::standing::Standing;
 use crate::table::view::View;
 
 /// The groups, with a row count and states for each.
@@ -38,9 +39,11 @@ pub(crate) struct Groups {
     picks: Option<KeyRows>,
     /// The accumulators of a bulk load, while it runs, and for how many slots there is room.
     loading: Option<BulkLoad>,
+    room: usize,
+    /// Which groups are there without rows.
+    standing: Standing,
+    /// How many groups are named; they have the first slots for good.
     reserved: usize,
-    /// Whether the one group of all rows exists even without rows.
-    whole: bool,
     /// How many parts of a bulk load run in parallel.
     shares: u64,
 }
@@ -80,11 +83,12 @@ impl Groups {
             readers,
             picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
             loading: None,
+            room: 0,
+            standing: spec.standing,
             reserved: 0,
-            whole: spec.whole,
             shares: 1,
         };
-        if spec.whole {
+        if spec.standing.whole {
             groups.grow();
         }
         Ok(groups)
@@ -186,15 +190,13 @@ impl Groups {
         }
         self.slots = slots;
         if let Some(loading) = &mut self.loading {
-            if slots > self.reserved {
-                let least = (self.reserved + self.reserved / 2).max(slots).max(SMALL_SLOTS);
-                self.reserved = loading.expected(slots).max(least);
-                self.counts
-                    .iter_mut()
-                    .for_each(|counts| counts.reserve_exact(self.reserved.saturating_sub(counts.len())));
-                self.states.iter_mut().flatten().for_each(|(_, state)| state.reserve(self.reserved));
+            if slots > self.room {
+                let least = (self.room + self.room / 2).max(slots).max(SMALL_SLOTS);
+                self.room = loading.expected(slots).max(least);
+                self.counts.iter_mut().for_each(|counts| counts.reserve_exact(self.room.saturating_sub(counts.len())));
+                self.states.iter_mut().flatten().for_each(|(_, state)| state.reserve(self.room));
             }
-            loading.grow(slots, self.reserved);
+            loading.grow(slots, self.room);
         }
         self.counts.iter_mut().for_each(|counts| counts.resize(slots, 0));
         self.states.iter_mut().flatten().for_each(|(_, state)| state.grow(slots));
@@ -214,7 +216,7 @@ impl Groups {
     }
 
     pub(crate) fn is_present(&self, slot: u32) -> bool {
-        self.whole || self.has_rows(slot)
+        self.standing.lasting() || self.has_rows(slot)
     }
 
     /// Whether a group has rows. The group of all rows may exist without any.
@@ -251,11 +253,43 @@ impl Groups {
         self.table.as_ref().map_or(0, |table| table.len() as u64)
     }
 
-    /// Frees the state and the key of a group that became empty.
+    /// Gives the first slots to groups with these keys, in the order in which they come.
+    fn reserve_named(&mut self, keys: &[Chunk]) -> Result<(), Error> {
+        if let (Some(table), false) = (&mut self.table, keys.is_empty()) {
+            table.insert(keys, &mut Vec::new(), &mut Vec::new())?;
+            self.reserved = table.len();
+            self.grow();
+        }
+        Ok(())
+    }
+
+    /// How many groups are named.
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved as u64
+    }
+
+    /// The row of a group that comes to the result: its own if it is named, else the next one.
+    pub(crate) fn row_of(&self, slot: u32, next: &mut u64) -> u64 {
+        if self.is_reserved(slot) {
+            return slot.into();
+        }
+        *next += 1;
+        *next - 1
+    }
+
+    /// Whether a group is named.
+    pub(crate) fn is_reserved(&self, slot: u32) -> bool {
+        (slot as usize) < self.reserved
+    }
+
+    /// Frees the state of a group that became empty, and its key unless it may come back to its place.
     pub(crate) fn forget(&mut self, slot: u32) {
         self.states.iter_mut().flatten().for_each(|(_, state)| state.reset(slot));
         if let Some(picks) = &mut self.picks {
             picks.reset(slot);
+        }
+        if self.standing.preserve || self.is_reserved(slot) {
+            return;
         }
         if let Some(table) = &mut self.table {
             table.free(slot);
@@ -302,12 +336,9 @@ impl Groups {
             return Ok(Arc::new(Int64Array::from_iter_values(slots.iter().map(|slot| counts[*slot as usize]))));
         };
         let keys = match output.kind {
-            Aggregate::First => chosen.first(picks),
+            Aggregate::First | Aggregate::Freeze => chosen.first(picks),
             _ => chosen.last(picks),
         };
-        if keys == [NO_ROW] {
-            return Ok(arrow_array::new_null_array(&output.data_type, 1));
-        }
         let cells = gather_at(maker.input(*input), now, keys)?;
         // Dictionary codes are a matter of storage; the picked cells are returned as values.
         if cells.data_type() == &output.data_type {

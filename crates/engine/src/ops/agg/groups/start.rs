@@ -19,8 +19,9 @@ impl Groups {
         let rows = view.rows();
         let shares =
             rows.split(if rows.len() > GROUP_ALONE_ROWS.rows() { crate::threads::parallel::threads() } else { 1 });
-        let share = |_: usize, share: &RowSet| {
-            let mut groups = Groups { shares: shares.len() as u64, ..Groups::empty(spec)? };
+        let share = |at: usize, share: &RowSet| {
+            let groups = if at == 0 { Groups::standing(spec)? } else { Groups::empty(spec)? };
+            let mut groups = Groups { shares: shares.len() as u64, ..groups };
             groups.load(share.len());
             let size = if selection.is_some() { BLOCK_ROWS.rows() } else { GROUP_PART_ROWS.rows() };
             for part in crate::threads::parallel::parts(share, size) {
@@ -32,10 +33,17 @@ impl Groups {
             Ok::<Groups, Error>(groups)
         };
         let mut groups = crate::threads::parallel::try_map(true, &shares, share)?.into_iter();
-        let Some(mut first) = groups.next() else { return Groups::empty(spec) };
+        let Some(mut first) = groups.next() else { return Groups::standing(spec) };
         groups.try_for_each(|groups| first.merge(groups))?;
         first.shares = 1;
         Ok(first)
+    }
+
+    /// Without rows; with the groups that are named.
+    fn standing(spec: &AggregationSpec) -> Result<Groups, Error> {
+        let mut groups = Groups::empty(spec)?;
+        groups.reserve_named(&spec.named)?;
+        Ok(groups)
     }
 
     fn enter_part(
