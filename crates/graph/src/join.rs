@@ -8,6 +8,7 @@ use crate::node::{Cell, Node, NodeId, Registration};
 use crate::role::{self, ThreadRole};
 use crate::sync::{Arc, Guard};
 use crate::topology::{Joined, Topology};
+use crate::walk::Walk;
 use std::time::Instant;
 
 /// Nodes.
@@ -100,6 +101,30 @@ impl UpdateGraph {
         if self.core().here().is_ok() {
             self.core().topology.lock().disconnect(parent, child);
         }
+    }
+
+    /// Makes `child` run in the running step, though no node that it waits for notes anything: a node that has many
+    /// children, of which few have to run, is quiet itself and wakes those. Call it from inside the run of a node that
+    /// `child` waits for. False if `child` is not in the walk of the step.
+    pub fn wake_in_step(&self, child: NodeId) -> bool {
+        if self.core().here().is_err() {
+            return false;
+        }
+        let walk = self.core().walk.lock().clone();
+        walk.is_some_and(|walk| walk.index_of(child).is_some_and(|index| walk.wake(index)))
+    }
+
+    /// Whether a node has settled in this step, which runs: nothing more comes of it.
+    pub fn has_settled_in(&self, node: NodeId, step: Step) -> bool {
+        let topology = self.core().topology.lock();
+        if topology.walking != Some(step) {
+            return false;
+        }
+        let late = topology.get(node).is_some_and(|cell| cell.joined_in(step));
+        let walk = self.core().walk.lock().clone();
+        drop(topology);
+        let settled = |walk: &Walk| walk.index_of(node).is_none_or(|index| walk.node_state(index).settled());
+        !late && walk.is_none_or(|walk| settled(&walk))
     }
 
     /// The nodes that `node` waits for.

@@ -188,6 +188,17 @@ impl Walk {
         true
     }
 
+    /// Makes a node run in this step, whatever its parents note. False if it may have started; the caller runs inside a
+    /// parent of it, so that it cannot.
+    pub(crate) fn wake(&self, index: u32) -> bool {
+        let state = &self.state[index as usize];
+        let waits = state.load(Ordering::Acquire) as u32 > 0;
+        if waits {
+            state.fetch_add(CHANGED, Ordering::AcqRel);
+        }
+        waits
+    }
+
     /// The index of a node in the walk.
     pub(crate) fn index_of(&self, id: NodeId) -> Option<u32> {
         let places = || self.cells.iter().enumerate().map(|(at, cell)| (cell.id, at as u32)).collect();

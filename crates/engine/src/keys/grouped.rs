@@ -31,7 +31,7 @@ pub(crate) struct GroupsChange {
 
 /// The rows that a step takes out of groups, moves within them and brings into them, with the slots of their groups.
 pub(crate) struct Regroups {
-    rekeyed: bool,
+    pub(crate) rekeyed: bool,
     /// In row keys before the step.
     pub(crate) gone: Before,
     pub(crate) gone_slots: Vec<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Regroups {
     pub(crate) moving: Before,
     pub(crate) moving_slots: Vec<u32>,
     /// In row keys after the step.
-    fresh: RowSet,
+    pub(crate) fresh: RowSet,
     pub(crate) fresh_slots: Vec<u32>,
 }
 
@@ -101,11 +101,24 @@ impl GroupedRows {
         self.rows.enter(slots, rows);
     }
 
+    /// Forgets the key of a slot whose group is empty.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        if self.rows.is_empty(slot) {
+            self.keys.free(slot);
+        }
+    }
+
+    /// The keys of these slots, a column each.
+    pub(crate) fn keys_of(&self, slots: &[u32]) -> Vec<Chunk> {
+        self.keys.keys_of(slots)
+    }
+
     fn cells(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         key_cells(&self.columns, view, rows)
     }
 
-    fn find(&self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+    /// The slot of each of these rows, which are in their groups.
+    pub(crate) fn find(&self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
         let mut slots = Vec::new();
         if !rows.is_empty() {
             self.keys.find(&self.cells(view, rows)?, &mut slots);
@@ -135,6 +148,17 @@ impl GroupedRows {
 
     /// Takes over what [`read`](Self::read) found of the same change.
     pub(crate) fn take(&mut self, regroups: Regroups, change: &Change) -> GroupsChange {
+        self.take_keeping(regroups, change, |_| false)
+    }
+
+    /// As [`take`](Self::take); the slots of which `keeps` says so stay with their keys when their groups empty, until
+    /// [`forget`](Self::forget).
+    pub(crate) fn take_keeping(
+        &mut self,
+        regroups: Regroups,
+        change: &Change,
+        keeps: impl Fn(u32) -> bool,
+    ) -> GroupsChange {
         let update = change.update();
         let Regroups { rekeyed, gone, gone_slots, moving_slots, fresh, fresh_slots, .. } = regroups;
         self.rows.leave(&gone_slots, &gone.0);
@@ -151,7 +175,7 @@ impl GroupedRows {
                 next => self.rows.lower(slot, update.shifts.forward_key(next)),
             };
             touched.push((slot, Touch::Left { next, stamp: 0 }));
-            if self.rows.is_empty(slot) {
+            if self.rows.is_empty(slot) && !keeps(slot) {
                 self.keys.free(slot);
             }
         }

@@ -26,6 +26,7 @@ pub(crate) mod select;
 pub(crate) mod slice;
 pub(crate) mod snapshot_when;
 pub(crate) mod sort;
+pub(crate) mod stacked;
 pub(crate) mod time_window;
 pub(crate) mod view;
 

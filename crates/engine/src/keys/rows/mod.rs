@@ -200,7 +200,8 @@ impl KeyRows {
         }
     }
 
-    fn to_rows(&self, slot: u32) -> RowSet {
+    /// The rows of a slot, if all are kept.
+    pub fn to_rows(&self, slot: u32) -> RowSet {
         match self.heads[slot as usize] {
             Head { form: Form::Many, place, .. } => self.many[place as usize].clone(),
             _ => {

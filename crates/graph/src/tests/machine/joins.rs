@@ -187,3 +187,27 @@ fn an_edge_to_a_node_that_noted_something_makes_the_child_run() {
     assert_eq!(bench.events(), ["a 1", "done 1", "maker 1", "merge 1"]);
     assert_eq!(bench.graph.depend_in_step(merge.id(), done.id(), Step::new(1)), Ok(Err(Moved)), "the step is over");
 }
+
+#[test]
+fn a_quiet_node_wakes_some_of_its_children() {
+    for seed in 0..20 {
+        let bench = Bench::seeded(seed);
+        let a = bench.source("a");
+        let wanted = Arc::new(Mutex::new(None));
+        let (graph, found, above) = (bench.graph.clone(), wanted.clone(), a.id());
+        let hub = bench.below_with("hub", &[&a], move |step| {
+            let child = found.lock().unwrap().expect("joined");
+            assert!(graph.wake_in_step(child), "it waits for the hub");
+            assert!(graph.has_settled_in(above, step) && !graph.has_settled_in(child, step));
+            Outcome::Quiet
+        });
+        let _quiet = bench.below("quiet", &[&hub]);
+        let woken = bench.below("woken", &[&hub]);
+        let _below = bench.below("below", &[&woken]);
+        *wanted.lock().unwrap() = Some(woken.id());
+        bench.graph.activate(a.id());
+        bench.graph.step().expect("outside");
+        assert_eq!(bench.events(), ["a 1", "hub 1", "woken 1", "below 1"]);
+        assert!(!bench.graph.wake_in_step(woken.id()), "the step is over");
+    }
+}
