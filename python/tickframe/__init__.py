@@ -100,6 +100,12 @@ from tickframe.group_by import GroupBy
 from tickframe.joins import multi_join
 from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
 from tickframe.listener import Subscription, Update
+from tickframe.partitioned import (
+    PartitionedProxy,
+    PartitionedTable,
+    from_constituent_tables,
+    from_partitioned_table,
+)
 from tickframe.plan import Plan
 from tickframe.reductions import (
     all,
@@ -206,6 +212,8 @@ __all__ = [
     "Map",
     "Null",
     "Object",
+    "PartitionedProxy",
+    "PartitionedTable",
     "Plan",
     "RollingGroups",
     "RowSet",
@@ -252,9 +260,11 @@ __all__ = [
     "format",
     "formula",
     "from_arrow",
+    "from_constituent_tables",
     "from_dicts",
     "from_epoch",
     "from_pandas",
+    "from_partitioned_table",
     "from_polars",
     "from_spark",
     "function_generated_table",

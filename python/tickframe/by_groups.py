@@ -12,11 +12,13 @@ from tickframe.functions import col
 from tickframe.functions import len as len_
 from tickframe.handles import itself
 from tickframe.names import names_of
+from tickframe.partitioned import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tickframe.names import Names
+    from tickframe.partitioned import PartitionedTable
     from tickframe.table import Table
 
 __all__: list[str] = []
@@ -27,6 +29,28 @@ class ByGroups:
     """What `Table` has of operations that give one row a group, with one aggregate of every other column."""
 
     __slots__ = ()
+
+    def partition_by(self, *keys: Names, drop_keys: bool = False) -> PartitionedTable:
+        """A table for each key: a live table of live tables, which come and go with their keys.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
+        >>> p = t.partition_by("sym", drop_keys=True)
+        >>> _ = t.append({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> _ = t.graph.step()
+        >>> len(p), p.get("A").rows()
+        (2, [(1.0,), (3.0,)])
+
+        Args:
+            *keys: the columns whose values make a constituent. Null is a value like any other.
+            drop_keys: whether constituents are without these columns.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            InvalidOperationError: a blink table, whose rows live for one step, or no column at all.
+            TypeMismatchError: a column of a type of which there is no key.
+        """
+        return split("partition_by", itself(self), names_of(keys, "partition_by"), drop_keys)
 
     def sum_by(self, by: Names | None = None) -> Table:
         """The sum of each other column, one row a group.

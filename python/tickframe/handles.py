@@ -31,6 +31,11 @@ def table_of(native: _native.Table) -> Table:
     return _classes[0](native)
 
 
+def table_class() -> type[Table]:
+    """The class of tables."""
+    return _classes[0]
+
+
 class Handle(Protocol):
     """What holds a native table."""
 

@@ -443,7 +443,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube group_by_dynamic partition_by resample
+            cube group_by_dynamic resample
             rollup tree window withWatermark
             """
         )

@@ -535,6 +535,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "RollingGroups": lambda w: w.table.select("t", "x").rolling("t", period="5s"),
     "InputTable": lambda w: w.input,
     "KeyedTable": lambda w: w.keyed,
+    "PartitionedTable": lambda w: w.table.select("s", "x", "y").partition_by("s"),
     "Plan": lambda w: plan(),
     "RowSet": lambda w: tf.RowSet([1, 2, 5]),
     "Schema": lambda w: w.table.schema,
@@ -544,7 +545,18 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
 }
 #: Classes whose objects the package hands out; calling them is refused in words, which the test of messages reads.
 NOT_MADE_BY_USERS = {"AppendTable", "BlinkTable", "Column", "DataType", "Expr", "GroupBy", "InputTable", "KeyedTable"}
-NOT_MADE_BY_USERS |= {"Object", "Plan", "RollingGroups", "Subscription", "Table", "Token", "Udf", "Update"}
+NOT_MADE_BY_USERS |= {
+    "Object",
+    "PartitionedProxy",
+    "PartitionedTable",
+    "Plan",
+    "RollingGroups",
+    "Subscription",
+    "Table",
+    "Token",
+    "Udf",
+    "Update",
+}
 #: Doors that need what a test of their own sets up.
 ELSEWHERE = {
     "from_spark": "tests/python/test_spark.py",
@@ -596,6 +608,12 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("sync_to_leader", "leader"): lambda w: w.right,
     ("Table.snapshot_when", "stamp_cols"): lambda w: "w2",
     ("Table.snapshot_when", "trigger"): lambda w: w.right.select("w").rename({"w": "w2"}),
+    ("PartitionedTable.partitioned_transform", "fn"): lambda w: lambda one, two: one,
+    ("PartitionedTable.partitioned_transform", "other"): lambda w: w.right.partition_by("w"),
+    ("PartitionedTable.transform", "fn"): lambda w: lambda t: t,
+    ("from_constituent_tables", "tables"): lambda w: [w.right],
+    ("from_partitioned_table", "keys"): lambda w: tf.table({"k": [1]}),
+    ("from_partitioned_table", "tables"): lambda w: [w.right],
     ("add_only_to_blink", "t"): lambda w: w.append,
     ("blink_to_append_only", "t"): lambda w: w.blink,
     ("function_generated_table", "fn"): lambda w: lambda *given: {"x": [1], "s": ["a"]},

@@ -28,6 +28,7 @@ mod memory;
 mod numpy;
 mod ops;
 mod panics;
+mod partitioned;
 mod plan;
 mod publisher;
 mod raised;
@@ -77,6 +78,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::panics::panic_here;
+    #[pymodule_export]
+    use crate::partitioned::{PyPartitioned, partition_by, partitioned_of};
     #[pymodule_export]
     use crate::plan::{PyPlan, draw, plan_of};
     #[pymodule_export]

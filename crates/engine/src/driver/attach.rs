@@ -13,13 +13,15 @@ use crate::driver::budget::Budget;
 use crate::driver::failpoints::{Point, interleave, strike};
 use crate::driver::memo::{self, Found};
 use crate::driver::node::{TableNode, guarded};
-use crate::driver::operation::{Input, Operation};
+use crate::driver::operation::{Input, Operation, Start};
 use crate::driver::recorder::{Recorded, Recorder};
+use crate::driver::when::When;
 use crate::error::{Error, Location};
 use crate::eval::call::Call;
 use crate::sizes::OPTIMISTIC_ROUNDS;
 use crate::table::handle::{Table, common_graph, views};
 use crate::table::request::Request;
+use crate::threads::making;
 use crate::threads::parallel::{self, Phase};
 
 /// Starts an operation over its inputs. The result is live if an input is live, otherwise static. Equal requests on the
@@ -36,6 +38,13 @@ impl Call {
 }
 
 fn attach_at(operation: &dyn Operation, inputs: &[Table], location: Option<&Location>) -> Result<Table, Error> {
+    let table = attach_now(operation, inputs, location)?;
+    let live = inputs.iter().filter(|input| input.is_live()).map(|input| (input.identity(), input));
+    making::note(live, table.identity());
+    Ok(table)
+}
+
+fn attach_now(operation: &dyn Operation, inputs: &[Table], location: Option<&Location>) -> Result<Table, Error> {
     let request = operation.request();
     for input in inputs {
         input.alive()?;
@@ -51,6 +60,17 @@ fn attach_at(operation: &dyn Operation, inputs: &[Table], location: Option<&Loca
     let Some(graph) = common_graph(&request.name, inputs)? else {
         return memo::start(&request.name, None, || attach_static(operation, inputs));
     };
+    if let Some(step) = making::running(&graph) {
+        let settled = |input: &Table| input.node_id().is_none_or(|node| graph.has_settled_in(node, step));
+        if let Some(input) = inputs.iter().find(|input| !settled(input)) {
+            let message = format!(
+                "it reads {}, which is not up to date yet in the step that runs: name it among the dependencies of the transform",
+                input.request().label()
+            );
+            return Err(Error::invalid(&request.name, message));
+        }
+        return Ok(attach_in_step(operation, inputs, step)?.located(location.cloned()));
+    }
     let first = inputs.iter().find(|input| input.is_live()).expect("a graph comes from a live input");
     if !request.shareable || operation.remembers(inputs) {
         return memo::start(&request.name, None, || attach_live(operation, inputs, &graph, location));
@@ -173,6 +193,27 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
         faults.watch_node(&graph, table.node_id());
         faults.publish(step.number(), Some((&graph, Some(step))));
     }
+    Ok(table)
+}
+
+/// Registers a table that was started as of `when`, whose node waits for these nodes: they need not be those of all its
+/// inputs, if a node among them wakes it when the others have changed.
+pub(crate) fn register(
+    request: &Request,
+    graph: &UpdateGraph,
+    inputs: &[Table],
+    start: Start,
+    parents: &[NodeId],
+    when: When,
+) -> Result<Table, Error> {
+    let (table, node) = TableNode::table(request, graph, inputs, start);
+    let door: Arc<dyn Node> = node.clone();
+    let registration = match when {
+        When::Settled(moment) => graph.join(&door, parents, moment),
+        When::Running(step) => graph.join_in_step(&door, parents, step),
+    };
+    let gone = |Moved| Error::internal(&request.name, "made as of a time that is over");
+    join_live(&table, &node, registration.map_err(gone)?);
     Ok(table)
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod memo;
 pub(crate) mod node;
 pub(crate) mod operation;
 pub(crate) mod recorder;
+pub(crate) mod when;

@@ -17,6 +17,7 @@ use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+use crate::threads::making;
 
 /// Whether a live table may still change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -325,9 +326,15 @@ impl Table {
         }
     }
 
-    /// The row set at the last settled moment.
+    /// The row set at the last settled moment; for a function that makes tables inside a step, as it is in that step.
     pub fn rows(&self) -> Result<RowSet, Error> {
         let Some(graph) = self.graph() else { return Ok(self.inner.parts.rows.latest()) };
+        if let Some(moment) = made_at(graph, std::slice::from_ref(self)) {
+            self.alive_at(moment)?;
+            return self
+                .rows_at(moment)
+                .map_err(|Moved| Error::internal("rows", "the rows of a running step are gone"));
+        }
         let (moment, rows) = graph.snapshot(|moment| Ok::<_, Moved>((moment, self.rows_at(moment)?)));
         self.alive_at(moment)?;
         Ok(rows)
@@ -358,9 +365,19 @@ pub(crate) fn views(tables: &[Table]) -> (Moment, Vec<View>) {
         views.map(|views| (moment, views))
     };
     match tables.iter().find_map(Table::graph) {
-        Some(graph) => graph.snapshot(pin),
+        Some(graph) => {
+            let inside = made_at(graph, tables).and_then(|moment| pin(moment).ok());
+            inside.unwrap_or_else(|| graph.snapshot(pin))
+        }
         None => pin(Moment::new(0)).unwrap_or_else(|Moved| unreachable!("a static table has every moment")),
     }
+}
+
+/// The moment at which a function that makes tables inside a step reads these, if they have settled in it.
+fn made_at(graph: &UpdateGraph, tables: &[Table]) -> Option<Moment> {
+    let step = making::running(graph)?;
+    let settled = |table: &Table| table.node_id().is_none_or(|node| graph.has_settled_in(node, step));
+    tables.iter().all(settled).then(|| step.now())
 }
 
 /// The one graph of the live tables among these, none if all are static.

@@ -3,6 +3,7 @@
 
 pub mod interrupt;
 mod lock;
+pub(crate) mod making;
 pub(crate) mod parallel;
 pub(crate) mod starting;
 
