@@ -559,6 +559,9 @@ pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     use ops::{Aggregator, Bad, Fades, Running};
     in_order(shape)?;
     let exact = shape.exact();
+    if exact.is_empty() {
+        return None;
+    }
     let keys: Vec<(String, Kind)> =
         exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
     let by = some_columns(tape, &keys, 0);
