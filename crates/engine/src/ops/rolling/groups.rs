@@ -21,8 +21,8 @@ use crate::threads::parallel;
 
 /// The rows of each group.
 pub(super) enum Groups {
-    InRowOrder(GroupedRows),
-    ByStamp(StampedRows),
+    InRowOrder(Box<GroupedRows>),
+    ByStamp(Box<StampedRows>),
 }
 
 /// The rows of a table group by group, as it starts.
@@ -56,7 +56,7 @@ impl Groups {
                     slots.extend(of_part);
                 }
                 let started = Started { ordered: InGroups::new(&slots, groups.slots()), stamps: Vec::new() };
-                Ok((Groups::InRowOrder(groups), started))
+                Ok((Groups::InRowOrder(Box::new(groups)), started))
             }
             Some(stamps) => {
                 let mut groups = StampedRows::new(table, &spec.keys, stamps);

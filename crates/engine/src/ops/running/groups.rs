@@ -13,7 +13,7 @@ use crate::table::change::Change;
 /// The rows of each key, or all rows as one group.
 pub(super) enum Groups {
     All,
-    Keyed(GroupedRows),
+    Keyed(Box<GroupedRows>),
 }
 
 /// What a step did to the groups.

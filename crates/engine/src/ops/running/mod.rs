@@ -125,7 +125,7 @@ impl Operation for Running {
         let follows = table.is_live() && !forward;
         let mut groups = match self.keys.is_empty() {
             true => Groups::All,
-            false => Groups::Keyed(GroupedRows::new(table, &self.keys)),
+            false => Groups::Keyed(Box::new(GroupedRows::new(table, &self.keys))),
         };
         let mut parts: Vec<Part> = Vec::new();
         for part in parallel::parts(rows, GROUP_PART_ROWS.rows()) {

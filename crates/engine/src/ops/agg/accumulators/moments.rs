@@ -130,7 +130,7 @@ impl Products {
         let (whole, low) = two_product(product, count);
         let (square, low_square) = two_product(first.0, second.0);
         let most = whole.abs().max(square.abs());
-        if !(most >= LEAST && most <= HUGE) {
+        if !(LEAST..=HUGE).contains(&most) {
             return None;
         }
         let (low, low_square) = (low + rest * count, low_square + (first.0 * second.1 + first.1 * second.0));
