@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use engine::ops::{
     Aggregation, AsofJoin, Concat, EquiJoin, Explode, Filter, Flatten, NaturalJoin, Project, Reverse, Running, Select,
     Slice, Sort, TopK, WhereIn,
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
-use engine::plan::{Bound, ColumnOptions, Keep, Op, PivotOptions, RangeEnd, RangeOptions, apply, columns, distinct};
+use engine::plan::{
+    Bound, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions, WindowOptions, apply, columns,
+    distinct,
+};
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, OnError, Table, attach};
@@ -63,6 +66,16 @@ fn ranges(t: &Table) -> Result<Table, Error> {
     let begin = Expr::call(Function::Subtract, vec![Expr::column("t"), Expr::literal(100_000)])?.alias("begin");
     let own = [Expr::column("g"), begin, Expr::column("t").alias("end")];
     columns("select", &last, &own, ColumnOptions { all: false, ..ColumnOptions::STORED })
+}
+
+/// The table with instants within about a quarter of an hour, by which rows have windows and sessions; counts of these.
+fn in_time(t: &Table, op: impl Fn(Vec<Expr>, Vec<Expr>) -> Op) -> Result<Table, Error> {
+    let nanos =
+        Expr::call(Function::Multiply, vec![Expr::column("v"), Expr::literal(1e12)])?.cast(DataType::Int64, true)?;
+    let stamp = nanos.cast(DataType::Timestamp(TimeUnit::Nanosecond, None), true)?.alias("s");
+    let stamped = columns("with_columns", t, &[stamp], ColumnOptions::STORED)?;
+    let len = Expr::aggregate(Aggregate::Len, None)?.alias("n");
+    apply(op(vec![Expr::column("g")], vec![len]), "group_by", &[stamped])
 }
 
 fn schema() -> Arc<Schema> {
@@ -152,6 +165,32 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
         ),
         ("join", Box::new(|t| all_pairs(t, How::Inner))),
         ("join_full", Box::new(|t| all_pairs(t, How::Full))),
+        (
+            "group_by_dynamic",
+            Box::new(|t| {
+                in_time(t, |keys, aggregates| {
+                    let how = WindowOptions {
+                        stamp: "s".to_owned(),
+                        every: "10s".to_owned(),
+                        period: Some("30s".to_owned()),
+                        offset: "0s".to_owned(),
+                        closed: "left".to_owned(),
+                        label: Label::Left,
+                        boundaries: false,
+                    };
+                    Op::Windows { how, keys, aggregates, on_error: OnError::Fail }
+                })
+            }),
+        ),
+        (
+            "session",
+            Box::new(|t| {
+                in_time(t, |keys, aggregates| {
+                    let how = SessionOptions { stamp: "s".to_owned(), gap: 2_000_000_000 };
+                    Op::Session { how, keys, aggregates, on_error: OnError::Fail }
+                })
+            }),
+        ),
         ("reverse", Box::new(|t| one(&Reverse::default(), t))),
         (
             "explode",

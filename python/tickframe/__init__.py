@@ -145,6 +145,7 @@ from tickframe.sources import (
 from tickframe.stacking import concat, merge, merge_sorted
 from tickframe.synced import sync_filter, sync_to_leader
 from tickframe.table import Table
+from tickframe.time_groups import TimeGroups
 from tickframe.udf.api import Udf, udf
 from tickframe.when import when
 
@@ -224,6 +225,7 @@ __all__ = [
     "Subscription",
     "Table",
     "Time",
+    "TimeGroups",
     "Token",
     "UInt8",
     "UInt16",

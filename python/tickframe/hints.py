@@ -443,7 +443,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "table": frozenset(
         _words(
             """
-            cube group_by_dynamic resample
+            cube resample
             rollup tree window withWatermark
             """
         )

@@ -324,6 +324,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "live table": lambda: tf.append_table({"x": int}, graph=tf.Graph()),
     "tf.Column": lambda: tf.table({"x": [1, 2]})["x"],
     "tf.GroupBy": lambda: tf.table({"x": [1, 2]}).group_by("x"),
+    "tf.TimeGroups": lambda: tf.table({"x": [dt.datetime(2024, 1, 1)]}).session("x", gap=1),
     "tf.Graph": tf.Graph,
     "tf.RowSet": lambda: tf.RowSet([1, 2]),
     "tf.Udf": lambda: tf.udf(abs, returns=tf.Int64),
@@ -372,7 +373,7 @@ class World:
         elif isinstance(result, tf.Expr):
             made = self.table.select(out=result)
             made.to_dict(on_precision_loss="truncate")
-        elif isinstance(result, tf.GroupBy):
+        elif isinstance(result, (tf.GroupBy, tf.TimeGroups)):
             result.len().to_dict(on_precision_loss="truncate")
         elif isinstance(result, (tf.Column, tf.RowSet, tf.DataType, tf.Schema, tf.Token)):
             repr(result)
@@ -457,6 +458,9 @@ BASE: dict[str, Callable[[World], Any]] = {
     "start_pct": lambda w: 0.2,
     "end_pct": lambda w: 0.8,
     "per_cycle": lambda w: 2,
+    "every": lambda w: "1h",
+    "gap": lambda w: "5m",
+    "index_column": lambda w: "t",
     "period": lambda w: 1.0,
     "predicate": lambda w: tf.col("x") > 1,
     "predicates": lambda w: tf.col("x") > 1,
@@ -540,6 +544,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "RowSet": lambda w: tf.RowSet([1, 2, 5]),
     "Schema": lambda w: w.table.schema,
     "Table": lambda w: w.table,
+    "TimeGroups": lambda w: w.table.with_columns(t=tf.lit(dt.datetime(2024, 1, 1))).group_by_dynamic("t", every="1h"),
     "Token": lambda w: w.token,
     "Update": lambda w: w.updates[0],
 }
@@ -553,6 +558,7 @@ NOT_MADE_BY_USERS |= {
     "RollingGroups",
     "Subscription",
     "Table",
+    "TimeGroups",
     "Token",
     "Udf",
     "Update",
@@ -597,6 +603,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.time_window", "ts"): lambda w: "t",
     ("Table.most_recent", "ts"): lambda w: "t",
     ("Table.most_recent", "period"): lambda w: "1h",
+    ("Table.session", "ts"): lambda w: "t",
     ("listen", "t"): lambda w: w.append,
     ("merged_listen", "tables"): lambda w: [w.append, w.keyed],
     ("sync_filter", "by"): lambda w: "w",

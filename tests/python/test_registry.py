@@ -23,13 +23,13 @@ def listed() -> set[str]:
 def gives_a_table(function: object) -> bool:
     """Whether its result is a table, or what tables are made of."""
     text = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]
-    return text in {"Table", "GroupBy", "RollingGroups", "AppendTable", "BlinkTable", "InputTable", "KeyedTable"}
+    return text in {"Table", "GroupBy", "RollingGroups", "TimeGroups", "AppendTable", "BlinkTable", "InputTable", "KeyedTable"}
 
 
 def public() -> set[str]:
     """What a user can call to get a table."""
     found = set()
-    for kind in (tf.Table, tf.GroupBy, tf.RollingGroups):
+    for kind in (tf.Table, tf.GroupBy, tf.RollingGroups, tf.TimeGroups):
         for name in dir(kind):
             member = inspect.getattr_static(kind, name)
             function = member.fget if isinstance(member, property) else member

@@ -63,6 +63,8 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "concat", inputs: 1, draw: draw::concat, over_blink: OverBlink::Passes },
     OpSpec { name: "group", inputs: 1, draw: draw::group, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pivot", inputs: 1, draw: draw::pivot, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "time_windows", inputs: 1, draw: draw::time_windows, over_blink: OverBlink::Accumulates },
+    OpSpec { name: "session", inputs: 1, draw: draw::session, over_blink: OverBlink::Refused },
     OpSpec { name: "over", inputs: 1, draw: draw::over, over_blink: OverBlink::Refused },
     OpSpec { name: "shift_over", inputs: 1, draw: draw::shift_over, over_blink: OverBlink::Passes },
     OpSpec { name: "update_by", inputs: 1, draw: draw::update_by, over_blink: OverBlink::Carries },

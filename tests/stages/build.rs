@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, Operator,
-    OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind, SortBy, Strategy, Tolerance,
-    Validate, apply,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization, Member, Op,
+    Operator, OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind, SessionOptions, SortBy,
+    Strategy, Tolerance, Validate, WindowOptions, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -156,6 +156,34 @@ impl Stage {
                 let aggregates = vec![aggregated(of)?];
                 let values = vec![listed_values(listed.iter().map(|(value, _)| value))];
                 ask(Op::Pivot { how, values, aggregates, on_error: OnError::Fail }, one)
+            }
+            Stage::Windows(windows, outputs) => {
+                let keys = windows.by.iter().map(|key| Expr::column(key.as_str())).collect();
+                let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
+                let ns = |length: i64| format!("{length}ns");
+                let closed = match windows.closed {
+                    (true, true) => "both",
+                    (true, false) => "left",
+                    (false, true) => "right",
+                    (false, false) => "none",
+                };
+                let how = WindowOptions {
+                    stamp: windows.stamp.clone(),
+                    every: ns(windows.every),
+                    period: Some(ns(windows.period)),
+                    offset: ns(windows.offset),
+                    closed: closed.to_owned(),
+                    label: Label::Left,
+                    boundaries: false,
+                };
+                // Rows without a time are left out, and those before all windows.
+                ask(Op::Windows { how, keys, aggregates, on_error: OnError::Drop }, one)
+            }
+            Stage::Session(stamp, gap, by, outputs) => {
+                let keys = by.iter().map(|key| Expr::column(key.as_str())).collect();
+                let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
+                let how = SessionOptions { stamp: stamp.clone(), gap: *gap };
+                ask(Op::Session { how, keys, aggregates, on_error: OnError::Drop }, one)
             }
             Stage::Over(by, outputs) => {
                 let over = |output: &Aggregated| {
@@ -330,6 +358,10 @@ impl Stage {
             Stage::Pivot(index, on, listed, of) => {
                 ops::pivot(table, index, on, listed, &wanted(std::slice::from_ref(of))[0])?
             }
+            Stage::Windows(windows, outputs) => {
+                ops::time_windows(table, &ops::TimeWindows { aggregates: wanted(outputs), ..windows.clone() })?
+            }
+            Stage::Session(stamp, gap, by, outputs) => ops::time_sessions(table, stamp, *gap, by, &wanted(outputs))?,
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
             Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),
             Stage::UpdateBy(by, made) => {

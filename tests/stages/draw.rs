@@ -519,6 +519,65 @@ pub fn pivot(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Pivot(index, on, listed, made))
 }
 
+const SECOND: i64 = 1_000_000_000;
+
+/// Windows that lie side by side, overlap or leave gaps, of groups or of all rows.
+pub fn time_windows(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let (stamp, by) = times_and_keys(tape, shape)?;
+    let every = *tape.choose(&[3 * SECOND, SECOND, 7 * SECOND + 1]);
+    let period = *tape.choose(&[every, every, 2 * every, every / 2, 10 * SECOND]);
+    let offset = *tape.choose(&[0, 0, SECOND / 2]);
+    let outputs = grouped_in_time(tape, shape, &by, &[&stamp]);
+    shape.unordered_by = Some(by.iter().cloned().chain([stamp.clone()]).collect());
+    let closed = *tape.choose(&[(true, false), (false, true), (true, true), (false, false)]);
+    let aggregates = Vec::new();
+    let windows = ops::TimeWindows { stamp, every, period, offset, closed, by, aggregates };
+    Some(Stage::Windows(windows, outputs))
+}
+
+/// Sessions of groups or of all rows.
+pub fn session(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    let (stamp, by) = times_and_keys(tape, shape)?;
+    if by.iter().any(|key| key.starts_with("session_")) {
+        return None;
+    }
+    let gap = *tape.choose(&[SECOND, 0, 2 * SECOND, 20 * SECOND, i64::MAX]);
+    let outputs = grouped_in_time(tape, shape, &by, &["session_start", "session_end"]);
+    shape.unordered_by = Some(by.iter().cloned().chain(["session_start".to_owned()]).collect());
+    Some(Stage::Session(stamp, gap, by, outputs))
+}
+
+/// A column of times, and keys beside it.
+fn times_and_keys(tape: &mut Tape, shape: &Shape) -> Option<(String, Vec<String>)> {
+    let exact = shape.exact();
+    let times: Vec<&String> = exact.iter().filter(|column| column.1 == Kind::Time).map(|column| &column.0).collect();
+    if times.is_empty() {
+        return None;
+    }
+    let stamp = (*tape.choose(&times)).clone();
+    let others: Vec<(String, Kind)> = exact.iter().filter(|column| column.0 != stamp).cloned().collect();
+    let by = if others.is_empty() { Vec::new() } else { some_columns(tape, &others, 0) };
+    Some((stamp, by))
+}
+
+/// Outputs of groups by some keys, which become the columns of the shape with the times that stand for a group.
+fn grouped_in_time(tape: &mut Tape, shape: &mut Shape, by: &[String], times: &[&str]) -> Vec<Aggregated> {
+    let exact = shape.exact();
+    let mut columns: Vec<(String, Kind)> = exact.iter().filter(|column| by.contains(&column.0)).cloned().collect();
+    columns.sort_by_key(|column| by.iter().position(|name| *name == column.0).unwrap_or(usize::MAX));
+    columns.extend(times.iter().map(|name| ((*name).to_owned(), Kind::Time)));
+    let (mut outputs, mut inexact) = (Vec::new(), BTreeSet::new());
+    for _ in 0..1 + tape.below(2) {
+        let (made, kind, is_inexact) = aggregated(tape, shape, &exact);
+        columns.push((made.0.clone(), kind));
+        inexact.extend(is_inexact.then(|| made.0.clone()));
+        outputs.push(made);
+    }
+    shape.columns = columns;
+    shape.inexact = inexact;
+    outputs
+}
+
 /// Aggregates beside the rows they are of; without keys those of all rows.
 pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let exact = shape.exact();

@@ -48,6 +48,10 @@ pub enum Stage {
     Group(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose values become columns, those values with their names, and the aggregate.
     Pivot(Vec<String>, String, Vec<(model::Value, String)>, Aggregated),
+    /// The windows, the key columns and the outputs.
+    Windows(ops::TimeWindows, Vec<Aggregated>),
+    /// The column of times, the gap, the key columns and the outputs.
+    Session(String, i64, Vec<String>, Vec<Aggregated>),
     /// Aggregates as in `Group`, as columns beside the rows of each group.
     Over(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.

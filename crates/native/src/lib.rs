@@ -74,7 +74,8 @@ mod _native {
     #[pymodule_export]
     use crate::ops::{
         aggregate, apply, check_barriers, choose, columns, concat, drop, filter, first_by, head, join_where, last_by,
-        masked, pivot, range_join, rename, rolling, slice, sort, tail, unique, update_by, without_rows,
+        masked, pivot, range_join, rename, rolling, slice, sort, tail, time_sessions, time_windows, unique, update_by,
+        without_rows,
     };
     #[pymodule_export]
     use crate::panics::panic_here;

@@ -252,6 +252,38 @@ pub fn update_by(
     of_formulas(py, op, operation, &[table], formulas(&inputs))
 }
 
+/// One row for each group and each window of time. `how`: the windows, as plans write them.
+#[pyfunction]
+pub fn time_windows(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    how: &str,
+    keys: Vec<Bound<'_, PyExpr>>,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+) -> PyResult<PyTable> {
+    let on_error = on_error_of(operation, on_error)?;
+    let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let op = Op::Windows { how, keys: trees(&keys), aggregates: trees(&aggregates), on_error };
+    of_formulas(table.py(), op, operation, &[table], formulas(&keys))
+}
+
+/// One row for each session of each group. `how`: the sessions, as plans write them.
+#[pyfunction]
+pub fn time_sessions(
+    operation: &str,
+    table: &Bound<'_, PyTable>,
+    how: &str,
+    keys: Vec<Bound<'_, PyExpr>>,
+    aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
+) -> PyResult<PyTable> {
+    let on_error = on_error_of(operation, on_error)?;
+    let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
+    let op = Op::Session { how, keys: trees(&keys), aggregates: trees(&aggregates), on_error };
+    of_formulas(table.py(), op, operation, &[table], formulas(&keys))
+}
+
 /// Every left row with aggregates of the right rows in its range. `how`: keys and ranges, as plans write them.
 #[pyfunction]
 #[pyo3(signature = (operation, left, right, how, aggregates, on_error = "fail"))]

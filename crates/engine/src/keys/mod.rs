@@ -10,5 +10,6 @@ pub(crate) mod order;
 pub(crate) mod ordered;
 pub(crate) mod rows;
 pub(crate) mod search;
+pub(crate) mod sessions;
 pub(crate) mod timeline;
 pub(crate) mod touched;

@@ -51,6 +51,12 @@ pub(crate) enum Asked<'a> {
         how: &'a RollingOptions,
         aggregates: Expressions<'a>,
     },
+    Sessions {
+        keys: &'a [String],
+        stamp: &'a str,
+        gap: i64,
+        name: &'a ColumnName,
+    },
     Sort {
         by: &'a [SortBy],
     },

@@ -8,7 +8,7 @@ use formula::values::LiveSet;
 use super::lower::{
     self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, in_order, join,
     join_where, merge_sorted, multi_join, natural_join, pivot, range_join, rolling, sort, standing, sync_filter,
-    sync_leader, top_k,
+    sync_leader, time_sessions, time_windows, top_k,
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
@@ -89,6 +89,12 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Concat => call.attach(&Concat::new(method, inputs)?, inputs),
         Op::Aggregate { keys, aggregates, on_error } => aggregate(call, &inputs[0], keys, aggregates, *on_error),
         Op::StandingGroups(how) => standing(call, inputs, how),
+        Op::Windows { how, keys, aggregates, on_error } => {
+            time_windows(call, &inputs[0], how, keys, aggregates, *on_error)
+        }
+        Op::Session { how, keys, aggregates, on_error } => {
+            time_sessions(call, &inputs[0], how, keys, aggregates, *on_error)
+        }
         Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
         Op::GroupLimit { keys, rows, keep } => {
             call.attach(&GroupLimit::new(method, &inputs[0], keys, *rows, *keep)?, inputs)

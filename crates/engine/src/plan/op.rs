@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::input::Input;
 use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
-    RangeOptions, Recent, RollingOptions, SortBy,
+    RangeOptions, Recent, RollingOptions, SessionOptions, SortBy, WindowOptions,
 };
 use super::standing::StandingGroups;
 use super::update_by::Operator;
@@ -169,6 +169,30 @@ pub enum Op {
     },
     /// One row a group, where groups may be there without rows.
     StandingGroups(StandingGroups),
+    /// One row for each group and each window of time that holds a row of it.
+    Windows {
+        /// Which windows.
+        how: WindowOptions,
+        /// The keys.
+        keys: Vec<Expr>,
+        /// Expressions over aggregates.
+        aggregates: Vec<Expr>,
+        /// What becomes of rows that cannot be computed, or have no time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
+    /// One row for each session of each group.
+    Session {
+        /// Which sessions.
+        how: SessionOptions,
+        /// The keys.
+        keys: Vec<Expr>,
+        /// Expressions over aggregates.
+        aggregates: Vec<Expr>,
+        /// What becomes of rows that cannot be computed, or have no time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
+    },
     /// One row for each tuple of keys.
     Distinct {
         /// The columns that decide; all if there are none.
@@ -339,6 +363,8 @@ impl Op {
             Op::RemoveBlink => "remove_blink",
             Op::Concat => "concat",
             Op::Aggregate { .. } | Op::StandingGroups(_) => "agg",
+            Op::Windows { .. } => "group_by_dynamic",
+            Op::Session { .. } => "session",
             Op::Distinct { .. } => "unique",
             Op::GroupLimit { keep: Keep::First, .. } => "head_by",
             Op::GroupLimit { .. } => "tail_by",
@@ -384,6 +410,7 @@ impl Op {
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => (aggregates, &[]),
             Op::Rolling { aggregates, .. } => (aggregates, &[]),
             Op::UpdateBy { inputs, .. } => (inputs, &[]),
+            Op::Windows { keys, aggregates, .. } | Op::Session { keys, aggregates, .. } => (keys, aggregates),
             _ => (&[], &[]),
         };
         first.iter().chain(second)
@@ -398,7 +425,10 @@ impl Op {
             Op::RangeJoin { aggregates, .. } | Op::Pivot { aggregates, .. } => each(aggregates),
             Op::Rolling { aggregates, .. } => each(aggregates),
             Op::UpdateBy { inputs, .. } => each(inputs),
-            Op::Aggregate { keys, aggregates, .. } | Op::StandingGroups(StandingGroups { keys, aggregates, .. }) => {
+            Op::Aggregate { keys, aggregates, .. }
+            | Op::StandingGroups(StandingGroups { keys, aggregates, .. })
+            | Op::Windows { keys, aggregates, .. }
+            | Op::Session { keys, aggregates, .. } => {
                 each(keys);
                 each(aggregates);
             }
@@ -443,6 +473,12 @@ impl Op {
             Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => String::new(),
             Op::Aggregate { keys, aggregates, .. } => format!("[{}]: {}", python(keys), python(aggregates)),
             Op::StandingGroups(how) => how.text(),
+            Op::Windows { how, keys, aggregates, .. } => {
+                format!("{:?} every {:?}, [{}]: {}", how.stamp, how.every, python(keys), python(aggregates))
+            }
+            Op::Session { how, keys, aggregates, .. } => {
+                format!("{:?} gap {} ns, [{}]: {}", how.stamp, how.gap, python(keys), python(aggregates))
+            }
             Op::Distinct { keys, keep } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };
                 format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })

@@ -412,3 +412,45 @@ pub struct EquiOptions {
     /// left key is the right one's where there is no left row.
     pub coalesce: bool,
 }
+
+/// Windows of time by which rows are grouped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowOptions {
+    /// The column of times.
+    pub stamp: String,
+    /// How far apart windows begin: a length of time as text.
+    pub every: String,
+    /// How long they last; until the next begins without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<String>,
+    /// How long after a round time they begin.
+    pub offset: String,
+    /// Which ends belong to a window: "left", "right", "both" or "none".
+    pub closed: String,
+    /// Which end is told in the result.
+    pub label: Label,
+    /// Whether both ends stand in columns of their own.
+    #[serde(default)]
+    pub boundaries: bool,
+}
+
+/// Sessions by which rows are grouped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionOptions {
+    /// The column of instants.
+    pub stamp: String,
+    /// The greatest distance of neighbours in a session, in nanoseconds.
+    pub gap: i64,
+}
+
+/// Which end of a window stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Label {
+    /// Where it begins.
+    Left,
+    /// Where it ends.
+    Right,
+}

@@ -247,4 +247,10 @@ pub enum Time {
     ReplaceTimeZone,
     MonthStart,
     MonthEnd,
+    /// Where the window of time begins that holds it, of windows that do not overlap.
+    WindowStart,
+    /// Where all windows of time begin that hold it.
+    WindowStarts,
+    /// Where the window of time ends that begins there.
+    WindowEnd,
 }

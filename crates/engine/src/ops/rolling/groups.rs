@@ -61,7 +61,7 @@ impl Groups {
             Some(stamps) => {
                 let mut groups = StampedRows::new(table, &spec.keys, stamps);
                 let started = by_stamp(spec, stamps, table, view, &parts, &mut groups)?;
-                Ok((Groups::ByStamp(groups), started))
+                Ok((Groups::ByStamp(Box::new(groups)), started))
             }
         }
     }

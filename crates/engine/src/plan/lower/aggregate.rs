@@ -24,6 +24,22 @@ pub(super) fn composed(
     standing: Standing,
     columns: Columns,
 ) -> Result<Table, Error> {
+    let how = ColumnOptions { on_error, ..ColumnOptions::STORED };
+    grouped(call, tables, keys, expressions, standing, how, columns)
+}
+
+/// As [`composed`], of a table that is itself a step on the way: `how` says what becomes of rows that cannot be computed, and
+/// whose they are.
+pub(super) fn grouped(
+    call: &Call,
+    tables: &[&Table],
+    keys: &[Expr],
+    expressions: &[Expr],
+    standing: Standing,
+    how: ColumnOptions<'_>,
+    columns: Columns,
+) -> Result<Table, Error> {
+    let on_error = how.on_error;
     let (table, initial) = (tables[0], tables.get(1).copied());
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(call, table, &names, expressions)?;
@@ -42,8 +58,8 @@ pub(super) fn composed(
     let inputs = parts.iter().flat_map(|(name, part)| part.children().map(move |input| (name, input)));
     let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)).collect();
     let stored = read.iter().any(|one| one.stored);
-    let (wide, read) = stage_inputs(call, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
-    let faults = wide.request().faults.as_ref().filter(|_| stored);
+    let (wide, read) = stage_inputs(call, table, &read, how, columns)?;
+    let faults = wide.request().faults.as_ref().filter(|_| stored).or(how.faults);
     let mut read = read.into_iter();
     let mut columns_of_keys = Vec::with_capacity(names.len());
     for (name, key) in names.into_iter().zip(&mut read) {

@@ -14,11 +14,15 @@ use super::range_join::range_join as ranged;
 use super::recent::windowed;
 use super::rolling::rolling as rolled;
 use super::sets::members;
+use super::time_sessions::time_sessions as sessions;
+use super::time_windows::time_windows as windows;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::{Materialization, PivotOptions, RangeOptions, RollingOptions};
+use crate::plan::spec::{
+    Materialization, PivotOptions, RangeOptions, RollingOptions, SessionOptions, WindowOptions,
+};
 use crate::plan::standing::{Standing, StandingGroups};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -159,4 +163,28 @@ pub(in crate::plan) fn standing(call: &Call, inputs: &[Table], how: &StandingGro
     let standing = Standing { whole, preserve: how.preserve_empty, named: how.named };
     let tables: Vec<&Table> = inputs.iter().collect();
     composed(call, &tables, &how.keys, &how.aggregates, how.on_error, standing, columns)
+}
+
+/// One row for each group and each window of time that holds a row of it.
+pub(in crate::plan) fn time_windows(
+    call: &Call,
+    table: &Table,
+    how: &WindowOptions,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    windows(call, table, how, keys, expressions, on_error, columns)
+}
+
+/// One row for each session of each group.
+pub(in crate::plan) fn time_sessions(
+    call: &Call,
+    table: &Table,
+    how: &SessionOptions,
+    keys: &[Expr],
+    expressions: &[Expr],
+    on_error: OnError,
+) -> Result<Table, Error> {
+    sessions(call, table, how, keys, expressions, on_error, columns)
 }

@@ -24,9 +24,13 @@ mod rolling;
 mod sequential;
 mod sets;
 mod sync;
+mod time_sessions;
+mod time_windows;
 mod update_by;
 
-pub(in crate::plan) use columns::{aggregate, columns, filtered, multi_join, pivot, range_join, rolling, standing};
+pub(in crate::plan) use columns::{
+    aggregate, columns, filtered, multi_join, pivot, range_join, rolling, standing, time_sessions, time_windows,
+};
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
 pub(in crate::plan) use join::join;

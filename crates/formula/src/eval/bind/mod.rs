@@ -19,6 +19,7 @@ mod structs;
 mod text;
 mod time;
 mod time_arithmetic;
+mod windows;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;

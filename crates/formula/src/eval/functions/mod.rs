@@ -31,6 +31,7 @@ pub(crate) mod strip;
 pub(crate) mod structs;
 pub(crate) mod text;
 pub(crate) mod time;
+pub(crate) mod windows;
 pub(crate) mod zone;
 
 use std::collections::HashMap;
@@ -54,6 +55,7 @@ const FUNCTIONS: &[(Subject, &[FunctionSpec])] = &[
     (Subject::Text, format::FUNCTIONS),
     (Subject::Text, parse::FUNCTIONS),
     (Subject::Time, instants::FUNCTIONS),
+    (Subject::Time, windows::FUNCTIONS),
     (Subject::Lists, list::FUNCTIONS),
     (Subject::Lists, reduce::FUNCTIONS),
     (Subject::Lists, list_order::FUNCTIONS),

@@ -106,7 +106,7 @@ pub(crate) fn time_of_day(clock: Clock) -> Whole {
     })
 }
 
-const OUT_OF_RANGE: &str = "the result is outside the range of instants, 1677-09-21 to 2262-04-11";
+pub(super) const OUT_OF_RANGE: &str = "the result is outside the range of instants, 1677-09-21 to 2262-04-11";
 
 /// Instants moved on the local clock: `f` gets local days and nanoseconds of the day, and the
 /// instant near which the result is looked for.
@@ -242,7 +242,7 @@ impl Multiple {
     }
 }
 
-fn cut(days: i64, ns: i64, step: Step, round: bool) -> Option<(i64, i64)> {
+pub(super) fn cut(days: i64, ns: i64, step: Step, round: bool) -> Option<(i64, i64)> {
     match step {
         Step::Months(months) => {
             let start = |count: i64| days_to(count.div_euclid(12), count.rem_euclid(12) + 1, 1);
@@ -279,7 +279,7 @@ pub(crate) fn offset_by(clock: Clock, period: Period) -> Whole {
     })
 }
 
-fn instant_later(offsets: &mut Offsets<'_>, ns: i64, period: Period) -> Option<i64> {
+pub(super) fn instant_later(offsets: &mut Offsets<'_>, ns: i64, period: Period) -> Option<i64> {
     if period.months == 0 && period.days == 0 {
         return ns.checked_add(period.ns);
     }
@@ -288,7 +288,7 @@ fn instant_later(offsets: &mut Offsets<'_>, ns: i64, period: Period) -> Option<i
     offsets.instant_of(days, rest, Some(ns))?.checked_add(period.ns)
 }
 
-fn date_later(days: i64, period: Period) -> i64 {
+pub(super) fn date_later(days: i64, period: Period) -> i64 {
     civil::add_months(days, period.months) + period.days + period.ns.div_euclid(DAY)
 }
 
