@@ -458,7 +458,6 @@ BASE: dict[str, Callable[[World], Any]] = {
     "start_pct": lambda w: 0.2,
     "end_pct": lambda w: 0.8,
     "per_cycle": lambda w: 2,
-    "every": lambda w: "1h",
     "gap": lambda w: "5m",
     "index_column": lambda w: "t",
     "period": lambda w: 1.0,
