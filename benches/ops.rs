@@ -14,8 +14,8 @@ use engine::ops::{
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{
-    Bound, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions, WindowOptions, apply, columns,
-    distinct,
+    Bound, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions, WindowOptions, apply,
+    columns, distinct,
 };
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};

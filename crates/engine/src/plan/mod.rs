@@ -30,8 +30,8 @@ pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
     AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization, Member,
-    NowOptions, PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SessionOptions, SortBy, Strategy, Tolerance,
-    Validate, WindowOptions,
+    NowOptions, PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SessionOptions, SortBy, Strategy,
+    Tolerance, Validate, WindowOptions,
 };
 pub use standing::StandingGroups;
 pub use update_by::{BadData, Clock, Control, Cumulative, Decay, Operator, OperatorKind, RunningKind};

@@ -16,6 +16,7 @@ pub fn partition(input: &Table, by: &[String]) -> Vec<(Row, Table)> {
 mod tests {
     use super::*;
     use crate::table::table;
+    use crate::value::Key;
 
     #[test]
     fn each_key_has_its_rows() {
@@ -24,6 +25,6 @@ mod tests {
         let parts = partition(&t, &["k".to_owned()]);
         let texts: Vec<String> = parts.iter().map(|(_, table)| table.to_string()).collect();
         assert_eq!(texts, ["v k\n0: 1 \"a\"\n1: 3 \"a\"\n", "v k\n0: 2 \"b\"\n"]);
-        assert_eq!(parts[1].0, vec!["b".into()]);
+        assert_eq!(Key(parts[1].0.clone()), Key(vec!["b".into()]));
     }
 }

@@ -20,9 +20,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::Turn;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::{
-    Materialization, PivotOptions, RangeOptions, RollingOptions, SessionOptions, WindowOptions,
-};
+use crate::plan::spec::{Materialization, PivotOptions, RangeOptions, RollingOptions, SessionOptions, WindowOptions};
 use crate::plan::standing::{Standing, StandingGroups};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Project, Sessions};
 use crate::plan::spec::SessionOptions;
+use crate::plan::standing::Standing;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
@@ -87,7 +88,7 @@ pub(super) fn time_sessions(
         .map(|(end, name)| Ok(Expr::aggregate(end, of_times.clone())?.alias(name)))
         .collect::<Result<Vec<Expr>, Error>>()?;
     wanted.extend_from_slice(expressions);
-    let made = grouped(call, &wide, &keys, &wanted, false, options, columns)?;
+    let made = grouped(call, &[&wide], &keys, &wanted, Standing::default(), options, columns)?;
     let shown = by.into_iter().map(|(_, name)| Ok(name)).chain(wanted.iter().map(Expr::output_name));
     let shown = shown.collect::<Result<Vec<String>, _>>()?;
     let project = Project::choose(&made, &shown)?.reporting_to(made.request().faults.as_ref());

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Explode;
 use crate::plan::spec::{ExplodeOptions, Label, WindowOptions};
+use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 

@@ -316,9 +316,9 @@ mod tests {
         assert_eq!(at(Closed::Both), (vec![8, 9, 10], vec![9, 10]));
         assert_eq!(at(Closed::None), (vec![9], vec![9, 10]));
         let rare = |at| of("UTC", windows("1h", "10m", "5m", Closed::Left), at);
-        assert_eq!(rare(HOUR), vec![]);
+        assert_eq!(rare(HOUR), Vec::<i64>::new());
         assert_eq!(rare(HOUR + 14 * MINUTE), vec![HOUR + 5 * MINUTE]);
-        assert_eq!(rare(HOUR + 15 * MINUTE), vec![]);
+        assert_eq!(rare(HOUR + 15 * MINUTE), Vec::<i64>::new());
     }
 
     /// Each window ends where the next begins, and each instant is in the one that truncation gives, whatever clocks do.
