@@ -347,7 +347,10 @@ impl Operation for Aggregation {
             // The key of each row, and its cell.
             limits::ask_rows(view.rows().len(), 8 + column::types::width(self.inputs[*input].data_type()))?;
         }
-        let groups = Groups::start(&maker, view, selection)?;
+        let mut groups = Groups::start(&maker, view, selection)?;
+        if table.attributes().blink {
+            groups.renew();
+        }
         maker.named.clear();
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();

@@ -37,6 +37,8 @@ pub(crate) struct Groups {
     readers: Vec<Option<(usize, Box<dyn State>)>>,
     /// The rows of each group, if an output needs its first or last row.
     picks: Option<KeyRows>,
+    /// Whether rows live for one step: a group picks from those of the last step that brought it any, whatever their keys.
+    renewed: bool,
     /// The accumulators of a bulk load, while it runs, and for how many slots there is room.
     loading: Option<BulkLoad>,
     room: usize,
@@ -82,6 +84,7 @@ impl Groups {
             states,
             readers,
             picks: picks.then(|| KeyRows::new(spec.retractable || spec.reads_groups())),
+            renewed: false,
             loading: None,
             room: 0,
             standing: spec.standing,
@@ -124,9 +127,17 @@ impl Groups {
             }
         }
         if let Some(picks) = &mut self.picks {
+            if self.renewed {
+                slots.iter().for_each(|slot| picks.reset(*slot));
+            }
             picks.enter(slots, rows);
         }
         Ok(())
+    }
+
+    /// From now on each call of [`Groups::enter`] brings the rows of a step, and those before are gone.
+    pub(crate) fn renew(&mut self) {
+        self.renewed = true;
     }
 
     /// Checks the memory budget for the states after `rows` more rows, for memory in pieces too small for the allocator
