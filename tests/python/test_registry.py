@@ -23,7 +23,16 @@ def listed() -> set[str]:
 def gives_a_table(function: object) -> bool:
     """Whether its result is a table, or what tables are made of."""
     text = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]
-    return text in {"Table", "GroupBy", "RollingGroups", "TimeGroups", "AppendTable", "BlinkTable", "InputTable", "KeyedTable"}
+    return text in {
+        "Table",
+        "GroupBy",
+        "RollingGroups",
+        "TimeGroups",
+        "AppendTable",
+        "BlinkTable",
+        "InputTable",
+        "KeyedTable",
+    }
 
 
 def public() -> set[str]:

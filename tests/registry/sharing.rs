@@ -50,7 +50,7 @@ const OUTSIDE: &[Outside] = &[
 ];
 
 /// Those that are made by a function of their own, which takes no other for itself.
-const OWN: &[&str] = &["-given", "-errors"];
+const OWN: &[&str] = &["-given", "-errors", "-partitioned"];
 
 fn ask(op: Op, inputs: &[&Table]) -> Result<Table, Error> {
     let method = op.method();
