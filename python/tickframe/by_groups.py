@@ -17,6 +17,7 @@ from tickframe.partitioned import split
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tickframe.arguments import OnError
     from tickframe.names import Names
     from tickframe.partitioned import PartitionedTable
     from tickframe.table import Table
@@ -121,7 +122,13 @@ class ByGroups:
         """
         return _each("var_by", itself(self), by, Expr.var)
 
-    def agg_all_by(self, agg: Callable[[Expr], Expr] | Sequence[Expr], by: Names | None = None) -> Table:
+    def agg_all_by(
+        self,
+        agg: Callable[[Expr], Expr] | Sequence[Expr],
+        by: Names | None = None,
+        *,
+        on_error: OnError = "fail",
+    ) -> Table:
         """One aggregate of each other column, one row a group.
 
         >>> import tickframe as tf
@@ -134,12 +141,13 @@ class ByGroups:
         Args:
             agg: an aggregate of `tf.agg` without columns, ``tf.agg.avg()``, or a function of a column's expression.
             by: as in `sum_by`.
+            on_error: as in `agg_by`.
         """
         aggregate = agg.of if isinstance(agg, Everywhere) else agg
         if not callable(aggregate) or (isinstance(agg, Everywhere) and agg):
             given = "one of columns of its own" if isinstance(agg, Everywhere) else named(agg)
             raise TypeError(f"agg_all_by: agg is an aggregate without columns, tf.agg.avg(), not {given}")
-        return _each("agg_all_by", itself(self), by, aggregate)
+        return _each("agg_all_by", itself(self), by, aggregate, on_error=on_error)
 
     def count_by(self, col: str, by: Names | None = None) -> Table:
         """How many rows each group has, in a column of this name.
@@ -176,11 +184,16 @@ class ByGroups:
 
 
 def _each(
-    operation: str, table: Table, by: Names | None, aggregate: Callable[[Expr], Expr], weight: str | None = None
+    operation: str,
+    table: Table,
+    by: Names | None,
+    aggregate: Callable[[Expr], Expr],
+    weight: str | None = None,
+    on_error: OnError = "fail",
 ) -> Table:
     keys = [] if by is None else names_of([by], operation)
     left_out = {*keys, weight}
     made = [aggregate(col(name)) for name in table.columns if name not in left_out]
     if not made:
         raise ValueError(f"{operation}: no column is left beside {', '.join(map(repr, keys)) or 'the weights'}")
-    return table.agg_by(made, keys)
+    return table.agg_by(made, keys, on_error=on_error)

@@ -44,7 +44,6 @@ from tickframe.plan import Plan, explained
 from tickframe.schema import Schema
 from tickframe.scopes import note as in_scope
 from tickframe.shape import Shape
-from tickframe.time_groups import WindowedInTime
 from tickframe.windows import Windows
 
 if TYPE_CHECKING:
@@ -64,22 +63,7 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(
-    Look,
-    Cells,
-    Order,
-    Extents,
-    Shape,
-    Pivots,
-    ByGroups,
-    UpdateBy,
-    Windows,
-    WindowedInTime,
-    Joins,
-    InOrder,
-    Export,
-    Following,
-):
+class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Windows, Joins, InOrder, Export, Following):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf

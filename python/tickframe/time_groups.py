@@ -196,14 +196,14 @@ def _keys(table: Table, group_by: IntoExpr | Iterable[IntoExpr] | None, operatio
     return [key if name is None else key.alias(name) for key, name in made]
 
 
-def _length(length: str | datetime.timedelta, what: str) -> str:
+def _length(length: object, what: str) -> str:
     """A length of time as text: the calendar's, or nanoseconds."""
     if isinstance(length, str):
         encodable(length, what)
         return length.strip()
     if isinstance(length, datetime.timedelta):
         return f"{nanoseconds(length, what)}ns"
-    given: object = length
+    given = length
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         raise TypeError(
             f'{what} is a text such as "1h" or a timedelta, not the number {short(given)}; write "{short(given)}s"'

@@ -10,6 +10,7 @@ from tickframe.durations import nanoseconds
 from tickframe.handles import itself, made
 from tickframe.names import names_of
 from tickframe.rolled import RollingGroups, of_period
+from tickframe.time_groups import WindowedInTime
 
 if TYPE_CHECKING:
     import datetime
@@ -22,7 +23,7 @@ __all__: list[str] = []
 
 
 @check_all
-class Windows:
+class Windows(WindowedInTime):
     """What `Table` has of operations that run by the clock, or as another table changes."""
 
     __slots__ = ()

@@ -307,6 +307,15 @@ def test_all_steps_of_one_call_are_told_by_its_result(g):
         assert told == [(operation, "N", 1)], operation
 
 
+def test_an_aggregate_of_all_columns_passes_over_rows(g):
+    t = tf.append_table({"K": str, "S": str}, graph=g)
+    sums = t.agg_all_by(lambda s: s.cast(tf.Int64).sum(), "K", on_error="null")
+    t.append({"K": ["a", "a", "b"], "S": ["3", "no", "8"]})
+    g.step()
+    assert sums.to_dict() == {"K": ["a", "b"], "S": [3, 8]}
+    assert sums.errors["row_key"].to_list() == [1]
+
+
 @pytest.mark.parametrize("on_error", ["null", "drop"])
 def test_joins_over_ranges_and_pivots_pass_over_rows(g, on_error):
     t = tf.append_table({"K": str, "X": int, "S": str}, graph=g)
@@ -357,7 +366,6 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
         "bottom_k",
         "fill_nan",
     } == taking - {
-        "agg_all_by",
         "natural_join",
         "cast",
         "pivot",
