@@ -78,6 +78,8 @@ pub static FIXED_CHANGES: Size = Size::new("engine.FIXED_CHANGES", 16);
 
 /// Rows of a group from one mark of what runs over it to the next.
 pub static MARK_ROWS: Size = Size::new("engine.MARK_ROWS", 512);
+/// Once one row in so many of a table would be computed, values that run are computed in row order over all groups at once.
+pub static RUN_SWEEP: Size = Size::new("engine.RUN_SWEEP", 4);
 /// Rows of a group behind a change that are computed before it is asked whether the change is still felt; four times as many
 /// each further time.
 pub static FELT_ROWS: Size = Size::new("engine.FELT_ROWS", 64);

@@ -16,6 +16,7 @@ mod decay;
 mod groups;
 mod kernel;
 mod kernels;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod track;
@@ -31,6 +32,7 @@ use graph::{Moment, Step};
 use rowset::RowSet;
 
 use self::groups::{Groups, Running as Rows, Touches};
+use self::sweep::Parts;
 use self::track::{Made, Reader, Track, typed};
 use super::beside_rows::{outputs, widened};
 use super::neighbours::told;
@@ -104,9 +106,6 @@ impl Running {
     }
 }
 
-/// Rows that are read together, and their groups; none where all are one.
-type Part = (RowSet, Vec<u32>);
-
 impl Operation for Running {
     fn request(&self) -> &Request {
         &self.request
@@ -127,7 +126,7 @@ impl Operation for Running {
             true => Groups::All,
             false => Groups::Keyed(Box::new(GroupedRows::new(table, &self.keys))),
         };
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<sweep::Part> = Vec::new();
         for part in parallel::parts(rows, GROUP_PART_ROWS.rows()) {
             let slots = match &mut groups {
                 Groups::All => Vec::new(),
@@ -239,6 +238,7 @@ impl RunningLive {
         };
         let rows = Rows { groups: &self.groups, rows: now.rows() };
         let mut reader = Reader::new(now);
+        let parts = Parts::new(now, &self.groups);
         let mut made = Vec::with_capacity(self.tracks.len());
         for (at, track) in self.tracks.iter_mut().enumerate() {
             track.grow(self.groups.slots());
@@ -249,7 +249,7 @@ impl RunningLive {
             let reads = reads(&**track);
             let runs = rows.runs(followed.touched.iter().chain(changed.iter().filter(|_| reads)));
             let old = |rows: &RowSet| self.columns.stored(at, step, &update.shifts.back(rows).0);
-            made.push(track.rerun(&rows, &runs, &update.added, &mut reader, &old)?);
+            made.push(track.rerun(&rows, &parts, &runs, &update.added, &mut reader, &old)?);
         }
         Ok(made)
     }

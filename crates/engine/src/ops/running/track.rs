@@ -11,8 +11,9 @@ use rowset::RowSet;
 
 use super::groups::{Run, Running};
 use super::kernel::{Fault, Kernel};
+use super::sweep::Parts;
 use crate::error::Error;
-use crate::sizes::{FELT_MOST, FELT_ROWS, MARK_ROWS};
+use crate::sizes::{FELT_MOST, FELT_ROWS, MARK_ROWS, RUN_SWEEP};
 use crate::table::view::View;
 
 /// What the cells of a column are read from, and what messages call it.
@@ -29,7 +30,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    fn fault(&self, fault: Fault, row: u64) -> Error {
+    pub(super) fn fault(&self, fault: Fault, row: u64) -> Error {
         let Source { operation, text, stamp, .. } = self;
         let message = match fault {
             Fault::Null => format!("{text} meets a null in the row with key {row}, and on_null refuses it"),
@@ -90,6 +91,9 @@ pub(super) struct Made {
     pub(super) modified: Option<(RowSet, Chunk)>,
 }
 
+/// Reads the cells that rows which stay had before.
+pub(super) type Old<'a> = dyn Fn(&RowSet) -> Result<Chunk, Error> + 'a;
+
 /// A column that runs.
 pub(super) trait Track: Send + Sync {
     /// Room for so many groups.
@@ -103,14 +107,15 @@ pub(super) trait Track: Send + Sync {
         cells: &[Chunk],
         marks: Option<&mut Vec<u32>>,
     ) -> Result<Chunk, Error>;
-    /// The cells that these runs make. `old` gives those that rows which stay had before.
+    /// The cells that these runs make.
     fn rerun(
         &mut self,
         groups: &Running<'_>,
+        parts: &Parts<'_>,
         runs: &[Run],
         added: &RowSet,
         reader: &mut Reader<'_>,
-        old: &dyn Fn(&RowSet) -> Result<Chunk, Error>,
+        old: &Old<'_>,
     ) -> Result<Made, Error>;
     /// Rows that have left their groups, in keys before the step.
     fn leave(&mut self, gone: &mut dyn Iterator<Item = (u32, u64)>);
@@ -122,12 +127,12 @@ pub(super) trait Track: Send + Sync {
 
 /// A column with its states.
 pub(super) struct Tracked<K: Kernel> {
-    kernel: K,
-    source: Source,
+    pub(super) kernel: K,
+    pub(super) source: Source,
     /// The state behind the last row of each group.
-    ends: Vec<K::State>,
+    pub(super) ends: Vec<K::State>,
     /// States behind other rows, by group and row key.
-    marks: BTreeMap<(u32, u64), K::State>,
+    pub(super) marks: BTreeMap<(u32, u64), K::State>,
 }
 
 impl<K: Kernel> Tracked<K> {
@@ -150,18 +155,23 @@ struct Open<'a, S> {
 impl<K: Kernel> Tracked<K> {
     fn open<'a>(&self, groups: &Running<'_>, run: &'a Run) -> Open<'a, K::State> {
         let Run { slot, first, len, appended, .. } = *run;
-        let before = groups.key(slot, first).unwrap_or(u64::MAX);
-        let mark = match self.marks.is_empty() {
-            true => None,
-            false => self.marks.range((slot, 0)..(slot, before)).next_back(),
-        };
-        let behind = mark.map_or(0, |((_, row), _)| groups.lower(slot, *row) + 1);
+        let (behind, state) = self.mark_before(groups, run);
         if appended && (len > first) {
             let state = self.ends[slot as usize].clone();
             return Open { run, at: first, state, since: first - behind, settled: false };
         }
-        let state = mark.map_or_else(K::State::default, |(_, state)| state.clone());
         Open { run, at: behind, state, since: 0, settled: false }
+    }
+
+    /// The last mark before a run: the place behind it, and the state there.
+    pub(super) fn mark_before(&self, groups: &Running<'_>, run: &Run) -> (u64, K::State) {
+        let before = groups.key(run.slot, run.first).unwrap_or(u64::MAX);
+        let mark = match self.marks.is_empty() {
+            true => None,
+            false => self.marks.range((run.slot, 0)..(run.slot, before)).next_back(),
+        };
+        let behind = mark.map_or(0, |((_, row), _)| groups.lower(run.slot, *row) + 1);
+        (behind, mark.map_or_else(K::State::default, |(_, state)| state.clone()))
     }
 
     /// Computes the rows of a group at these places of `rows`, and hands out those that are wanted.
@@ -251,13 +261,18 @@ impl<K: Kernel> Track for Tracked<K> {
     fn rerun(
         &mut self,
         groups: &Running<'_>,
+        parts: &Parts<'_>,
         runs: &[Run],
         added: &RowSet,
         reader: &mut Reader<'_>,
-        old: &dyn Fn(&RowSet) -> Result<Chunk, Error>,
+        old: &Old<'_>,
     ) -> Result<Made, Error> {
         for run in runs.iter().filter(|run| run.len == 0) {
             self.ends[run.slot as usize] = K::State::default();
+        }
+        let many = |rows: u64| rows.saturating_mul(RUN_SWEEP.rows()) >= groups.rows.len();
+        if many(runs.iter().map(|run| run.last.max(run.first).min(run.len) - run.first.min(run.len)).sum()) {
+            return self.sweep(groups, parts, runs, added, old);
         }
         let mut open: Vec<Open<'_, K::State>> =
             runs.iter().filter(|run| run.len > 0).map(|run| self.open(groups, run)).collect();
@@ -301,6 +316,10 @@ impl<K: Kernel> Track for Tracked<K> {
                 }
                 true
             });
+            // What was walked so far is computed once more.
+            if !open.is_empty() && many(open.iter().map(|one| one.run.len - one.at).sum()) {
+                return self.sweep(groups, parts, runs, added, old);
+            }
             ahead = (ahead * 4).min(FELT_MOST.rows());
         }
         fresh.sort_unstable_by_key(|(row, _)| *row);
