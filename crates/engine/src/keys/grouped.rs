@@ -179,8 +179,26 @@ impl GroupedRows {
                 self.keys.free(slot);
             }
         }
-        touched.extend(self.places(&fresh_slots, &fresh).map(|(slot, at)| (slot, Touch::Entered(at..at + 1))));
+        touched.extend(self.entered(&fresh_slots, &fresh));
         GroupsChange { touched, rekeyed }
+    }
+
+    /// Takes over what [`read`](Self::read) found and gives true, if all that happened is that rows came at the ends of
+    /// their groups; else does nothing.
+    pub(crate) fn enter_at_ends(&mut self, regroups: &Regroups) -> bool {
+        let Regroups { rekeyed, gone, moving, fresh, fresh_slots, .. } = regroups;
+        let behind = |slot: u32, row: u64| self.rows.is_empty(slot) || self.rows.last(slot) < row;
+        let at_ends = || fresh_slots.iter().zip(fresh.iter()).all(|(slot, row)| behind(*slot, row));
+        if *rekeyed || !gone.0.is_empty() || !moving.0.is_empty() || !at_ends() {
+            return false;
+        }
+        self.rows.enter(fresh_slots, fresh);
+        true
+    }
+
+    /// The touches of rows that came.
+    pub(crate) fn entered(&self, slots: &[u32], rows: &RowSet) -> Vec<(u32, Touch<u64>)> {
+        self.places(slots, rows).map(|(slot, at)| (slot, Touch::Entered(at..at + 1))).collect()
     }
 
     /// For each row that has left its group, the next of those that stay, in keys before the step; `NO_ROW` if there is

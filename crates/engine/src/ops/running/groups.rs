@@ -9,6 +9,7 @@ use crate::keys::frame::Touch;
 use crate::keys::group_order::GroupOrder;
 use crate::keys::grouped::{GroupedRows, GroupsChange};
 use crate::table::change::Change;
+use crate::table::view::View;
 
 /// The rows of each key, or all rows as one group.
 pub(super) enum Groups {
@@ -23,6 +24,13 @@ pub(super) struct Touches {
     /// Groups with rows that have other keys now.
     pub(super) moved: Vec<u32>,
     pub(super) change: GroupsChange,
+}
+
+/// What became of the groups in a step.
+pub(super) enum Followed {
+    /// Rows came at the ends of these groups, one each; no other row has left its place.
+    AtEnds(Vec<u32>),
+    Within(Touches),
 }
 
 /// A group of which rows are computed, by places in it after the step.
@@ -55,21 +63,45 @@ impl Groups {
         }
     }
 
+    /// The groups of rows that came, where nothing else is known of a group.
+    pub(super) fn slots_of(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        match self {
+            Groups::Keyed(groups) if !rows.is_empty() => groups.slots_of(view, rows),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Takes over a change of the table.
-    pub(super) fn follow(&mut self, change: &Change) -> Result<Touches, Error> {
+    pub(super) fn follow(&mut self, change: &Change) -> Result<Followed, Error> {
         let update = change.update();
         let Groups::Keyed(groups) = self else {
+            let last = change.before().rows().last();
+            if update.removed.0.is_empty() && update.shifts.is_empty() && update.added.first() > last {
+                return Ok(Followed::AtEnds(Vec::new()));
+            }
             let gone = update.removed.0.iter().map(|row| (0, row)).collect();
             let moved = if update.shifts.is_empty() { Vec::new() } else { vec![0] };
             let change = GroupsChange { touched: of_all(change), rekeyed: false };
-            return Ok(Touches { gone, moved, change });
+            return Ok(Followed::Within(Touches { gone, moved, change }));
         };
         let regroups = groups.read(change)?;
+        if groups.enter_at_ends(&regroups) {
+            return Ok(Followed::AtEnds(regroups.fresh_slots));
+        }
         let gone = regroups.gone_slots.iter().copied().zip(regroups.gone.0.iter()).collect();
         let mut moved = regroups.moving_slots.clone();
         moved.sort_unstable();
         moved.dedup();
-        Ok(Touches { gone, moved, change: groups.take(regroups, change) })
+        Ok(Followed::Within(Touches { gone, moved, change: groups.take(regroups, change) }))
+    }
+
+    /// The touches of rows that came at the ends of these groups.
+    pub(super) fn at_ends(&self, change: &Change, slots: &[u32]) -> Touches {
+        let touched = match self {
+            Groups::All => of_all(change),
+            Groups::Keyed(groups) => groups.entered(slots, &change.update().added),
+        };
+        Touches { gone: Vec::new(), moved: Vec::new(), change: GroupsChange { touched, rekeyed: false } }
     }
 
     /// The touches of rows whose cells have changed, and whose keys have not.

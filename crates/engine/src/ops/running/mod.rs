@@ -31,9 +31,9 @@ use formula::{ColumnName, Expr};
 use graph::{Moment, Step};
 use rowset::RowSet;
 
-use self::groups::{Groups, Running as Rows, Touches};
+use self::groups::{Followed, Groups, Running as Rows, Touches};
 use self::sweep::Parts;
-use self::track::{Made, Reader, Track, typed};
+use self::track::{Made, Reader, Track};
 use super::beside_rows::{outputs, widened};
 use super::neighbours::told;
 use super::select::Output;
@@ -143,12 +143,10 @@ impl Operation for Running {
         let started = parallel::try_map(self.columns.len() > 1, &self.columns, |_, column| {
             let mut track = kernels::track(column);
             track.grow(groups.slots());
-            let mut counts = follows.then(Vec::new);
             let mut cells = Vec::with_capacity(parts.len());
             for (part, slots) in &parts {
-                let read = |(at, data_type): &(usize, DataType)| typed(view.read(*at, part)?, data_type);
-                let read: Vec<Chunk> = column.source.columns.iter().map(read).collect::<Result<_, Error>>()?;
-                cells.push((part.clone(), track.append(slots, part, &read, counts.as_mut())?));
+                let read = column.source.read(view, part)?;
+                cells.push((part.clone(), track.append(slots, part, &read, follows)?));
             }
             Ok::<_, Error>((track, cells))
         })?;
@@ -190,7 +188,12 @@ impl Live for RunningLive {
         let change = &inputs[0];
         let (update, now) = (change.update(), change.now());
         let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
-        let made = if self.forward { self.grown(change)? } else { self.changed(change, step)? };
+        let made = if self.forward {
+            let slots = self.groups.slots_of(change.now(), &change.update().added)?;
+            self.grown(change, &slots)?
+        } else {
+            self.changed(change, step)?
+        };
         let mut added = Vec::with_capacity(made.len());
         for Made { fresh, modified } in made {
             added.push(fresh);
@@ -209,19 +212,14 @@ impl Live for RunningLive {
 }
 
 impl RunningLive {
-    /// The cells of rows that came at the end.
-    fn grown(&mut self, change: &Change) -> Result<Vec<Made>, Error> {
-        let (now, rows) = (change.now(), &change.update().added);
-        let slots = match &mut self.groups {
-            Groups::Keyed(groups) if !rows.is_empty() => groups.slots_of(now, rows)?,
-            _ => Vec::new(),
-        };
+    /// The cells of rows that came at the ends of these groups.
+    fn grown(&mut self, change: &Change, slots: &[u32]) -> Result<Vec<Made>, Error> {
+        let (now, rows, marked) = (change.now(), &change.update().added, !self.forward);
         let capacity = self.groups.slots();
         let one = |track: &mut Box<dyn Track>| {
             track.grow(capacity);
-            let read = |(at, data_type): &(usize, DataType)| typed(now.read(*at, rows)?, data_type);
-            let cells: Vec<Chunk> = track.source().columns.iter().map(read).collect::<Result<_, Error>>()?;
-            Ok(Made { fresh: track.append(&slots, rows, &cells, None)?, modified: None })
+            let cells = track.source().read(now, rows)?;
+            Ok(Made { fresh: track.append(slots, rows, &cells, marked)?, modified: None })
         };
         self.tracks.iter_mut().map(one).collect()
     }
@@ -229,9 +227,15 @@ impl RunningLive {
     /// The cells of rows whose group has changed before them.
     fn changed(&mut self, change: &Change, step: Step) -> Result<Vec<Made>, Error> {
         let (update, now) = (change.update(), change.now());
-        let Touches { gone, moved, change: followed } = self.groups.follow(change)?;
         let reads =
             |track: &dyn Track| track.source().columns.iter().any(|(column, _)| update.columns.contains(*column));
+        let Touches { gone, moved, change: followed } = match self.groups.follow(change)? {
+            Followed::AtEnds(slots) if !self.tracks.iter().any(|track| reads(&**track)) => {
+                return self.grown(change, &slots);
+            }
+            Followed::AtEnds(slots) => self.groups.at_ends(change, &slots),
+            Followed::Within(touches) => touches,
+        };
         let changed = match !followed.rekeyed && self.tracks.iter().any(|track| reads(&**track)) {
             true => self.groups.changed(change)?,
             false => Vec::new(),

@@ -4,6 +4,7 @@
 //! part. No row is searched for, and nothing is sorted.
 
 use std::cell::OnceCell;
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
@@ -14,11 +15,14 @@ use rowset::RowSet;
 
 use super::groups::{Groups, Run, Running};
 use super::kernel::Kernel;
-use super::track::{Made, Old, Tracked, typed};
+use super::track::{Made, Old, Tracked};
 use crate::error::Error;
 use crate::sizes::{GROUP_PART_ROWS, MARK_ROWS};
 use crate::table::view::View;
 use crate::threads::parallel;
+
+/// Parts that are read, and whose cells are compared, side by side.
+const BATCH: usize = 8;
 
 /// Rows that are read together, and their groups; none where all are one.
 pub(super) type Part = (RowSet, Vec<u32>);
@@ -61,10 +65,7 @@ struct Lane<S> {
 }
 
 /// Where in a part rows have been computed, and their values.
-struct Computed<T> {
-    places: Vec<u32>,
-    values: Vec<Option<T>>,
-}
+type Computed<T> = (Vec<u32>, Vec<Option<T>>);
 
 impl<K: Kernel> Tracked<K> {
     /// The cells that these runs make, each computed to its end.
@@ -81,27 +82,28 @@ impl<K: Kernel> Tracked<K> {
         let mut lane_of = vec![None; self.ends.len()];
         lanes.iter().enumerate().for_each(|(at, lane)| lane_of[lane.slot as usize] = Some(at as u32));
         let begin = lanes.iter().map(|lane| lane.from).min().unwrap_or(u64::MAX);
+        let (view, parts) = (parts.view, parts.all()?);
+        let parts = &parts[parts.partition_point(|(rows, _)| rows.last() < Some(begin))..];
         let (mut fresh, mut modified, mut cells) = (Vec::new(), RowSet::new(), Vec::new());
-        for (rows, slots) in parts.all()?.iter().filter(|(rows, _)| rows.last() >= Some(begin)) {
-            let read = |(at, data_type): &(usize, _)| typed(parts.view.read(*at, rows)?, data_type);
-            let read: Vec<Chunk> = self.source.columns.iter().map(read).collect::<Result<_, Error>>()?;
-            let Computed { places, values } =
-                self.compute(&mut lanes, &lane_of, slots, rows, &self.kernel.read(&read)?)?;
-            if places.is_empty() {
-                continue;
+        // States run on from row to row; reading before and comparing behind them do not.
+        for parts in parts.chunks(BATCH) {
+            let inputs =
+                parallel::try_map(true, parts, |_, (rows, _)| self.kernel.read(&self.source.read(view, rows)?))?;
+            let mut computed = Vec::with_capacity(parts.len());
+            for ((rows, slots), inputs) in parts.iter().zip(inputs) {
+                let made = self.compute(&mut lanes, &lane_of, slots, rows, &inputs)?;
+                computed.push((rows, Mutex::new(made)));
             }
-            let mut made = self.kernel.write(values)?;
-            let mut stay = chosen(rows, &places);
-            if stay.overlaps(added) {
-                let came: BooleanBuffer = stay.iter().map(|row| added.contains(row)).collect();
-                fresh.push(filter(&made, &BooleanArray::new(came.clone(), None))?);
-                made = filter(&made, &BooleanArray::new(!&came, None))?;
-                stay = matching(&stay, &!&came);
-            }
-            let differs = !&column::kernels::equal_cells(&made, &old(&stay)?);
-            if differs.count_set_bits() > 0 {
-                modified |= &matching(&stay, &differs);
-                cells.push(filter(&made, &BooleanArray::new(differs, None))?);
+            let told = |rows: &RowSet, made: &Mutex<Computed<K::Out>>| {
+                let made = std::mem::take(&mut *made.lock().unwrap_or_else(PoisonError::into_inner));
+                self.told(rows, made, added, old)
+            };
+            for part in parallel::try_map(true, &computed, |_, (rows, made)| told(rows, made))? {
+                fresh.push(part.fresh);
+                if let Some((rows, changed)) = part.modified {
+                    modified |= &rows;
+                    cells.push(changed);
+                }
             }
         }
         for Lane { slot, state, .. } in lanes {
@@ -113,6 +115,21 @@ impl<K: Kernel> Tracked<K> {
         };
         let modified = if modified.is_empty() { None } else { Some((modified, joined(&cells)?)) };
         Ok(Made { fresh: joined(&fresh)?, modified })
+    }
+
+    /// What became of the computed rows of a part.
+    fn told(&self, rows: &RowSet, made: Computed<K::Out>, added: &RowSet, old: &Old<'_>) -> Result<Made, Error> {
+        let (places, values) = made;
+        let mut stay = chosen(rows, &places);
+        let mut cells = self.kernel.write(values)?;
+        let mut fresh = cells.slice(0, 0);
+        if stay.overlaps(added) {
+            let came: BooleanBuffer = stay.iter().map(|row| added.contains(row)).collect();
+            fresh = filter(&cells, &BooleanArray::new(came.clone(), None))?;
+            stay = matching(&stay, &!&came);
+            cells = filter(&cells, &BooleanArray::new(!&came, None))?;
+        }
+        Ok(Made { fresh, modified: differing(stay, cells, old)? })
     }
 
     /// Begins behind the last mark before a run; those behind it are made anew.
@@ -137,7 +154,7 @@ impl<K: Kernel> Tracked<K> {
         rows: &RowSet,
         inputs: &[K::In],
     ) -> Result<Computed<K::Out>, Error> {
-        let mut made = Computed { places: Vec::with_capacity(inputs.len()), values: Vec::with_capacity(inputs.len()) };
+        let (mut places, mut values) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(inputs.len()));
         for (at, (row, input)) in rows.iter().zip(inputs).enumerate() {
             let slot = slots.get(at).copied().unwrap_or(0);
             let Some(lane) = lane_of[slot as usize].map(|at| &mut lanes[at as usize]) else { continue };
@@ -151,12 +168,22 @@ impl<K: Kernel> Tracked<K> {
                 lane.since = 0;
             }
             if row >= lane.first {
-                made.places.push(at as u32);
-                made.values.push(value);
+                places.push(at as u32);
+                values.push(value);
             }
         }
-        Ok(made)
+        Ok((places, values))
     }
+}
+
+/// Of rows that stay, those whose cells are others than before, with them.
+fn differing(rows: RowSet, cells: Chunk, old: &Old<'_>) -> Result<Option<(RowSet, Chunk)>, Error> {
+    let differs = !&column::kernels::equal_cells(&cells, &old(&rows)?);
+    Ok(match differs.count_set_bits() {
+        0 => None,
+        all if all == differs.len() => Some((rows, cells)),
+        _ => Some((matching(&rows, &differs), filter(&cells, &BooleanArray::new(differs, None))?)),
+    })
 }
 
 /// The rows at these places.

@@ -30,6 +30,11 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// The cells of rows, a chunk each column.
+    pub(super) fn read(&self, view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
+        self.columns.iter().map(|(column, data_type)| typed(view.read(*column, rows)?, data_type)).collect()
+    }
+
     pub(super) fn fault(&self, fault: Fault, row: u64) -> Error {
         let Source { operation, text, stamp, .. } = self;
         let message = match fault {
@@ -92,21 +97,15 @@ pub(super) struct Made {
 }
 
 /// Reads the cells that rows which stay had before.
-pub(super) type Old<'a> = dyn Fn(&RowSet) -> Result<Chunk, Error> + 'a;
+pub(super) type Old<'a> = dyn Fn(&RowSet) -> Result<Chunk, Error> + Sync + 'a;
 
 /// A column that runs.
 pub(super) trait Track: Send + Sync {
     /// Room for so many groups.
     fn grow(&mut self, slots: usize);
-    /// The cells of rows at the ends of their groups, in row order; without slots all are of one group. `marks` counts the
-    /// rows of each group, where marks are kept.
-    fn append(
-        &mut self,
-        slots: &[u32],
-        rows: &RowSet,
-        cells: &[Chunk],
-        marks: Option<&mut Vec<u32>>,
-    ) -> Result<Chunk, Error>;
+    /// The cells of rows at the ends of their groups, in row order; without slots all are of one group. `marked`:
+    /// whether marks are kept.
+    fn append(&mut self, slots: &[u32], rows: &RowSet, cells: &[Chunk], marked: bool) -> Result<Chunk, Error>;
     /// The cells that these runs make.
     fn rerun(
         &mut self,
@@ -133,11 +132,13 @@ pub(super) struct Tracked<K: Kernel> {
     pub(super) ends: Vec<K::State>,
     /// States behind other rows, by group and row key.
     pub(super) marks: BTreeMap<(u32, u64), K::State>,
+    /// About how many rows of each group have come behind its last mark, where rows came at its end.
+    since: Vec<u32>,
 }
 
 impl<K: Kernel> Tracked<K> {
     pub(super) fn boxed(kernel: K, source: Source) -> Box<dyn Track> {
-        Box::new(Tracked { kernel, source, ends: vec![K::State::default()], marks: BTreeMap::new() })
+        Box::new(Tracked { kernel, source, ends: vec![K::State::default()], marks: BTreeMap::new(), since: Vec::new() })
     }
 }
 
@@ -221,27 +222,21 @@ impl<K: Kernel> Track for Tracked<K> {
         }
     }
 
-    fn append(
-        &mut self,
-        slots: &[u32],
-        rows: &RowSet,
-        cells: &[Chunk],
-        marks: Option<&mut Vec<u32>>,
-    ) -> Result<Chunk, Error> {
+    fn append(&mut self, slots: &[u32], rows: &RowSet, cells: &[Chunk], marked: bool) -> Result<Chunk, Error> {
         let inputs = self.kernel.read(cells)?;
         let Tracked { kernel, source, ends, .. } = self;
         let fault = |fault, at: usize| source.fault(fault, rows.key_at(at as u64).unwrap_or_default());
         let mut values = Vec::with_capacity(inputs.len());
-        if let Some(counts) = marks {
-            counts.resize(ends.len(), 0);
+        if marked {
+            self.since.resize(ends.len(), 0);
             for (at, (input, row)) in inputs.iter().zip(rows.iter()).enumerate() {
                 let slot = slots.get(at).copied().unwrap_or(0);
                 let state = &mut ends[slot as usize];
                 values.push(kernel.step(state, input).map_err(|why| fault(why, at))?);
-                let count = &mut counts[slot as usize];
-                *count += 1;
-                if u64::from(*count) >= MARK_ROWS.rows() {
-                    *count = 0;
+                let since = &mut self.since[slot as usize];
+                *since += 1;
+                if u64::from(*since) >= MARK_ROWS.rows() {
+                    *since = 0;
                     self.marks.insert((slot, row), state.clone());
                 }
             }
