@@ -266,6 +266,21 @@ class Expr(Arithmetic, Aggregates, Rolls):
         """No less than `lower`, no more than `upper`; None does not bind."""
         return self._call("clip", into_expr(lower, "clip"), into_expr(upper, "clip"))
 
+    def repeat_by(self, by: object) -> Expr:
+        """A list of the value, `by` times; null where `by` is.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": ["a", "b", None], "n": [2, 0, 1]}).select(tf.col("x").repeat_by("n")).to_dict()
+        {'x': [['a', 'a'], [], [None]]}
+
+        Args:
+            by: how often; a bare string is a column.
+
+        Raises:
+            DataError: a number below 0, or more elements than there is memory for.
+        """
+        return self._call("repeat_by", into_expr(by, "repeat_by"))
+
     # Nulls and NaN ----------------------------------------------------------------------------------------
 
     def is_null(self) -> Expr:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 __all__ = [
     "arctan2",
     "col",
+    "concat_list",
     "cov",
     "from_epoch",
+    "int_ranges",
     "len",
     "lit",
     "now",
@@ -133,6 +135,52 @@ def corr(a: IntoExpr, b: IntoExpr) -> Expr:
         TypeMismatchError: values that are no numbers.
     """
     return Expr(_native.Expr.aggregate("corr", _pair("corr", a, b)))
+
+
+@checked
+def concat_list(*exprs: IntoExpr) -> Expr:
+    """A list of the values of several columns; one that holds lists gives their elements.
+
+    Null is an element; a list that is null makes the whole null. In formulas it is ``enlist``.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"v": [[1, 2], None], "n": [3, 4]})
+    >>> t.select(a=tf.concat_list("v", "n"), b=tf.concat_list("n", 0)).to_dicts()
+    [{'a': [1, 2, 3], 'b': [3, 0]}, {'a': None, 'b': [4, 0]}]
+
+    Args:
+        exprs: columns or expressions, one at least; a bare string is a column. The result has the first one's name.
+
+    Raises:
+        TypeMismatchError: values that have no common type.
+    """
+    return Expr(_native.Expr.call("concat_list", [into_expr(each, "concat_list")._native for each in exprs]))
+
+
+@checked
+def int_ranges(start: IntoExpr, end: IntoExpr = None, step: IntoExpr = 1, *, closed: bool = False) -> Expr:
+    """Lists of the whole numbers from `start` to before `end`; null where one of them is.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"n": [3, 0, None]})
+    >>> t.select(tf.int_ranges("n"), down=tf.int_ranges("n", -2, -2)).to_dict()
+    {'n': [[0, 1, 2], [], None], 'down': [[3, 1, -1], [0], None]}
+
+    In formulas ``sequence(start, end, step)`` has `end` in it.
+
+    Args:
+        start: the first number; a bare string is a column, as for the others.
+        end: none of the numbers reaches it. Without it they go from 0 to before `start`.
+        step: from one to the next; negative numbers go down.
+        closed: whether `end` itself may be one of them.
+
+    Raises:
+        TypeMismatchError: bounds that are no integers.
+        DataError: a step of 0, or more elements than there is memory for.
+    """
+    given = (0, start, step) if end is None else (start, end, step)
+    bounds = [into_expr(each, "int_ranges")._native for each in given]
+    return Expr(_native.Expr.call("int_ranges", bounds, closed=closed))
 
 
 def _pair(operation: str, *columns: IntoExpr | Chosen) -> list[_native.Expr]:

@@ -403,7 +403,6 @@ MODULE: dict[str, str] = {
     "build_info": "tf.__version__",
     "col_": "tf.col",
     "collect_all": "graph.snapshot([a, b])",
-    "concat_list": "tf.struct, or tf.udf for a list",
     "date": "tf.lit(datetime.date(...))",
     "datetime": "tf.lit(datetime.datetime(...))",
     "duration": "tf.lit(datetime.timedelta(...))",
@@ -463,7 +462,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval cut entropy erf erfc
             ext extend_constant explode gather gather_every hash hist index_of interpolate interpolate_by is_first_distinct
             is_last_distinct is_sorted kurtosis lower_bound mode peak_max peak_min pipe_with_dtype qcut reinterpret
-            repeat_by reshape rle rolling round_sig_figs sample search_sorted set_sorted shuffle skew top_k_by upper_bound
+            reshape rle rolling round_sig_figs sample search_sorted set_sorted shuffle skew top_k_by upper_bound
             """
         )
     ),
@@ -505,7 +504,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             """
             Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr cum_count
             cum_fold cum_reduce cum_sum cum_sum_horizontal date_range date_ranges datetime_range datetime_ranges element
-            field fold head int_ranges linear_space linear_spaces map_groups reduce rolling_corr
+            field fold head linear_space linear_spaces map_groups reduce rolling_corr
             rolling_cov selectors sql tail time_range time_ranges
             """
         )

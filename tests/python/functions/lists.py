@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import tickframe as tf
-from functions.rows import DATA, NAN, But, Rows, p, pairs, q, x, y
+from functions.rows import DATA, NAN, But, Rows, p, pairs, q, x, y, z
 
 rows = Rows()
 add = rows.add
@@ -194,3 +194,26 @@ beside = list(zip(*(DATA["lists*item"][side].to_pylist() for side in "xy"), stri
 places = [None if cells is None or item not in cells else cells.index(item) for cells, item in beside]
 add("list.index_of", "lists*item", L.index_of(y), wanted=places)
 add("list.bin_search", "lists*item", L.sort().list.bin_search(y), wanted=[searched(*each) for each in beside])
+
+NUMBERS = [None, 0, 1, 3, -2, 5]
+ENDS = [(start, end, step) for start in NUMBERS for end in NUMBERS for step in (1, 2, -1, None)]
+DATA["ranges"] = {name: pa.array(cells, pa.int64()) for name, cells in zip("xyz", zip(*ENDS, strict=True), strict=True)}
+wanted = [None if None in ends else list(range(*ends)) for ends in ENDS]
+add("int_ranges", "ranges", tf.int_ranges(x, y, z), wanted=wanted)
+add(
+    "int_ranges",
+    "ranges",
+    tf.int_ranges(x),
+    wanted=[None if start is None else list(range(start)) for start, *_ in ENDS],
+)
+closed = [
+    None if None in ends else list(range(ends[0], ends[1] + (ends[2] > 0) - (ends[2] < 0), ends[2])) for ends in ENDS
+]
+add("int_ranges", "ranges", tf.formula("sequence(x, y, z)"), wanted=closed)
+add("int_ranges", "ranges", tf.int_ranges(x, y, z, closed=True), wanted=closed)
+times = [None if end is None else max(end, 0) for _, end, _ in ENDS]
+repeated = [None if many is None else [start] * many for (start, *_), many in zip(ENDS, times, strict=True)]
+add("repeat_by", "ranges", x.repeat_by(y.clip(0, None)), wanted=repeated)
+add("concat_list", "ranges", tf.concat_list(x, y, 7), wanted=[[start, end, 7] for start, end, _ in ENDS])
+add("concat_list", "small_lists", tf.concat_list(x, x.list.len(), x), polars=pl.concat_list(p, p.list.len(), p))
+add("concat_list", "text_lists", tf.concat_list("x", tf.lit("z")), polars=pl.concat_list("x", pl.lit("z")))

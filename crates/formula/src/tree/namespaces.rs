@@ -84,6 +84,14 @@ pub enum List {
     ArgMin,
     /// The place of the greatest element.
     ArgMax,
+    /// Values side by side, and the elements of lists.
+    Concat,
+    /// A value so many times.
+    Repeat,
+    /// Whole numbers from one to another; `closed`: that one is in it.
+    Ranges {
+        closed: bool,
+    },
 }
 
 impl List {
@@ -93,6 +101,7 @@ impl List {
             List::Sort { descending, nulls_last } | List::ArgSort { descending, nulls_last } => {
                 vec![("descending", OptionValue::Flag(descending)), ("nulls_last", OptionValue::Flag(nulls_last))]
             }
+            List::Ranges { closed } => vec![("closed", OptionValue::Flag(closed))],
             List::Std { ddof } | List::Var { ddof } => vec![("ddof", OptionValue::Small(ddof))],
             _ => vec![],
         }

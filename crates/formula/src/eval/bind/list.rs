@@ -8,10 +8,14 @@ use arrow_schema::{DataType, Field};
 
 use super::{Binder, Call, Term, literal, to_type, type_error};
 use crate::error::Error;
+use crate::eval::functions::list_made::{concatenated, ranges, repeated};
 use crate::eval::node::Whole;
 use crate::tree::aggregate::Aggregate;
+use crate::tree::function::{Function, List};
 use crate::tree::literal::Literal;
-use crate::tree::types::{canonical, is_integer, is_numeric, is_ordered, is_text, promote};
+use crate::tree::types::{
+    canonical, element_of, is_integer, is_numeric, is_ordered, is_text, list_of, promote, stored,
+};
 
 /// The kernel of a function, and the type of its values.
 pub(crate) type Made = Result<(Whole, DataType), Error>;
@@ -54,6 +58,70 @@ impl Binder<'_> {
             _ => Arc::default(),
         };
         self.whole(&format!("{} {:?}", c.name, c.function), kernel, nodes, data_type, &text).map(Term::Node)
+    }
+
+    /// A list of its arguments, of one type; those that are lists give their elements.
+    pub(crate) fn concat_list(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let mut terms = self.terms(c.args)?;
+        let (mut of_lists, mut met) = (Vec::with_capacity(terms.len()), DataType::Null);
+        for term in &mut terms {
+            let of_list = element_of(&self.term_type(term)).is_some();
+            if of_list {
+                let (node, element) = self.as_list(c.name, term)?;
+                (*term, met) = (Term::Node(node), promote(&met, &canonical(&element))?);
+            }
+            of_lists.push(of_list);
+        }
+        let cells: Vec<Term> =
+            terms.iter().zip(&of_lists).filter(|(_, of_list)| !**of_list).map(|(term, _)| term.clone()).collect();
+        met = promote(&met, &self.common_type(&cells)?)?;
+        let listed = list_of(&met);
+        let mut nodes = Vec::with_capacity(terms.len());
+        for (term, of_list) in terms.iter().zip(&of_lists) {
+            let node = match of_list {
+                false => self.as_type(term, &met)?,
+                true => {
+                    let node = self.settled(term.clone())?;
+                    let key = format!("as {listed}");
+                    match *self.type_of(node) == listed {
+                        true => node,
+                        false => self.whole(&key, to_type(listed.clone(), true), vec![node], listed.clone(), "")?,
+                    }
+                }
+            };
+            nodes.push(node);
+        }
+        self.whole(&format!("{} {of_lists:?}", c.name), concatenated(of_lists, stored(&met)), nodes, listed, "")
+            .map(Term::Node)
+    }
+
+    /// A list of one value, so many times.
+    pub(crate) fn repeat_by(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
+        let value = self.settled(terms[0].clone())?;
+        let times = self.whole_number_of(c.name, &terms[1])?;
+        let element = stored(self.type_of(value));
+        let listed = list_of(&element);
+        self.whole(c.name, repeated(element), vec![value, times], listed, &c.text()).map(Term::Node)
+    }
+
+    /// Whole numbers from one to another.
+    pub(crate) fn int_ranges(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let terms = self.terms(c.args)?;
+        let nodes = terms.iter().map(|term| self.whole_number_of(c.name, term)).collect::<Result<Vec<_>, _>>()?;
+        let Function::List(List::Ranges { closed }) = c.function else {
+            return Err(type_error(c.name, &[], "it makes ranges"));
+        };
+        let kernel = ranges(closed);
+        self.whole(&format!("{} {closed}", c.name), kernel, nodes, list_of(&DataType::Int64), &c.text()).map(Term::Node)
+    }
+
+    fn whole_number_of(&mut self, name: &str, term: &Term) -> Result<usize, Error> {
+        let given = self.term_type(term);
+        if given != DataType::Null && !is_integer(&given) {
+            return Err(type_error(name, &[&given], "places and counts are integers"));
+        }
+        self.as_type(term, &DataType::Int64)
     }
 
     /// A list of any layout as the one that kernels know, and the type of its elements.

@@ -14,6 +14,7 @@ pub(crate) mod elementwise;
 pub(crate) mod format;
 pub(crate) mod instants;
 pub(crate) mod list;
+pub(crate) mod list_made;
 pub(crate) mod list_order;
 pub(crate) mod list_pairs;
 pub(crate) mod list_running;
@@ -61,6 +62,7 @@ const FUNCTIONS: &[(Subject, &[FunctionSpec])] = &[
     (Subject::Lists, list_order::FUNCTIONS),
     (Subject::Lists, list_pairs::FUNCTIONS),
     (Subject::Lists, list_running::FUNCTIONS),
+    (Subject::Lists, list_made::FUNCTIONS),
     (Subject::Lists, structs::FUNCTIONS),
     (Subject::Lists, bytes::FUNCTIONS),
     (Subject::Random, random::FUNCTIONS),
