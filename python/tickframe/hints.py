@@ -105,6 +105,7 @@ TABLES: dict[str, str] = {
     "iter_columns": "columns, and t[name] of each",
     "keys": "columns",
     "melt": "unpivot",
+    "withWatermark": "watermark(column, delay=)",
     "pivot_table": "pivot",
     "map_columns": "with_columns(tf.all()...), or tf.udf for a function of your own",
     "mask": "with_columns(tf.when(condition).then(value).otherwise(tf.col(name)))",
@@ -443,7 +444,7 @@ NOT_YET: dict[str, frozenset[str]] = {
         _words(
             """
             cube resample
-            rollup tree window withWatermark
+            rollup tree window
             """
         )
     ),

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Table"]
 
-_CONTRACTS = frozenset({"append_only", "add_only", "blink", "flat", "key", "sorted_by"})
+_CONTRACTS = frozenset({"append_only", "add_only", "blink", "flat", "key", "sorted_by", "watermark"})
 _MOST_KEYS = 1 << 12
 
 
@@ -132,7 +132,7 @@ class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Wind
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """The contracts it keeps: append_only, add_only, blink, flat, key, sorted_by. What does not hold is absent.
+        """The contracts it keeps: append_only, add_only, blink, flat, key, sorted_by; the column of its `watermark`. What does not hold is absent.
 
         With them stands what `with_attributes` gave.
         """

@@ -15,6 +15,7 @@ from tickframe.functions import len as len_
 from tickframe.group_by import aggregates
 from tickframe.handles import itself, table_of
 from tickframe.hints import GROUPS, unknown
+from tickframe.watermarks import Watermarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,7 @@ class TimeGroups:
 
 
 @check_all
-class WindowedInTime:
+class WindowedInTime(Watermarked):
     """What `Table` has of groups by windows of time."""
 
     __slots__ = ()
@@ -89,6 +90,10 @@ class WindowedInTime:
         closed: Literal["left", "right", "both", "none"] = "left",
         label: Literal["left", "right"] = "left",
         group_by: IntoExpr | Iterable[IntoExpr] | None = None,
+        emit: Literal["update", "final"] = "update",
+        late: Literal["drop", "keep", "table"] = "drop",
+        allowed_lateness: float | str | datetime.timedelta | None = None,
+        keep_results: bool = True,
         on_error: OnError = "fail",
     ) -> TimeGroups:
         """Windows of time: every row is in each window that holds its time, also in one that begins before the first row.
@@ -117,6 +122,13 @@ class WindowedInTime:
             closed: which ends belong to a window.
             label: which end of the window stands in the result.
             group_by: columns or expressions by which the rows of a window are told apart.
+            emit: over a `watermark`, whether every change of a window is sent or each window once, when it has closed: its end
+                is not later than the watermark. Then the result only grows.
+            late: over a `watermark`, what becomes of rows, changes and removals whose time lies before it: they are counted
+                (`counted`) and dropped, applied as long as `allowed_lateness` says, or put into the result's `late` table.
+            allowed_lateness: how much later than the watermark rows still count, and windows stay open: seconds, a timedelta, or
+                text. ``late="keep"`` wants it.
+            keep_results: whether windows that have closed stay in the result. What they were made of is freed in any case.
             on_error: what becomes of a row that cannot be computed, as in `group_by`. A row without a time belongs to no window:
                 it fails the table, or is told in `errors`.
 
@@ -135,6 +147,7 @@ class WindowedInTime:
             "closed": closed,
             "label": label,
             "boundaries": bool(include_boundaries),
+            **_closing("group_by_dynamic", emit, late, allowed_lateness, keep_results),
         }
         return TimeGroups("group_by_dynamic", table, how, _keys(table, group_by, "group_by_dynamic"), on_error)
 
@@ -144,6 +157,10 @@ class WindowedInTime:
         *,
         gap: float | str | datetime.timedelta,
         group_by: IntoExpr | Iterable[IntoExpr] | None = None,
+        emit: Literal["update", "final"] = "update",
+        late: Literal["drop", "keep", "table"] = "drop",
+        allowed_lateness: float | str | datetime.timedelta | None = None,
+        keep_results: bool = True,
         on_error: OnError = "fail",
     ) -> TimeGroups:
         """Sessions: runs of rows no two neighbours of which, in order of time, lie further apart than `gap`.
@@ -169,6 +186,11 @@ class WindowedInTime:
             ts: the column of instants.
             gap: the greatest distance of neighbours in a session: seconds, a timedelta, or text such as ``"30m"``.
             group_by: columns or expressions, each group of which has sessions of its own.
+            emit: over a `watermark`, whether every change of a session is sent or each session once, when it has closed: the
+                watermark is more than `gap` later than its last row.
+            late: over a `watermark`, what becomes of rows that come too late, as in `group_by_dynamic`.
+            allowed_lateness: how much later than the watermark rows still count.
+            keep_results: whether sessions that have closed stay in the result.
             on_error: what becomes of a row that cannot be computed, as in `group_by`. A row without a time belongs to no session:
                 it fails the table, or is told in `errors`.
 
@@ -176,13 +198,14 @@ class WindowedInTime:
             ColumnNotFoundError: no such column.
             TypeMismatchError: a column of something else.
             DuplicateError: a key called ``session_start`` or ``session_end``.
-            InvalidOperationError: a blink table, whose rows live for one step.
+            InvalidOperationError: a blink table without a watermark: its rows live for one step.
         """
         table = itself(self)
         far = nanoseconds(gap, "session: gap")
         if far < 0:
             raise ValueError(f"session: gap must be 0 or longer, not {short(gap)}")
-        how: dict[str, object] = {"stamp": ts, "gap": far}
+        closing = _closing("session", emit, late, allowed_lateness, keep_results)
+        how: dict[str, object] = {"stamp": ts, "gap": far, **closing}
         return TimeGroups("session", table, how, _keys(table, group_by, "session"), on_error)
 
 
@@ -194,6 +217,39 @@ def _keys(table: Table, group_by: IntoExpr | Iterable[IntoExpr] | None, operatio
         raise ValueError(f"{operation}: {len(flat)} keys, more than {_MOST_KEYS}; give columns, not values")
     made = spread(flat, {}, table.columns, operation)
     return [key if name is None else key.alias(name) for key, name in made]
+
+
+def _closing(
+    operation: str,
+    emit: str,
+    late: str,
+    allowed_lateness: float | str | datetime.timedelta | None,
+    keep_results: bool,
+) -> dict[str, object]:
+    """What becomes of windows as the watermark moves on, as plans write it; nothing where nothing was said."""
+    for given, what, options in ((emit, "emit", ("update", "final")), (late, "late", ("drop", "keep", "table"))):
+        if given not in options:
+            known = ", ".join(f'"{option}"' for option in options[:-1])
+            raise ValueError(f'{operation}: {what} must be {known} or "{options[-1]}", not {short(given)}')
+    allowed = 0
+    if allowed_lateness is not None:
+        if late == "drop":
+            raise ValueError(
+                f'{operation}: allowed_lateness is of late="keep", which applies rows within it, or of late="table"; "drop" '
+                "drops all that are late"
+            )
+        allowed = nanoseconds(allowed_lateness, f"{operation}: allowed_lateness")
+        if allowed < 0:
+            raise ValueError(f"{operation}: allowed_lateness must be 0 or longer, not {short(allowed_lateness)}")
+    elif late == "keep":
+        raise ValueError(
+            f'{operation}: late="keep" keeps windows open for late rows; say for how long: allowed_lateness="1h"'
+        )
+    said = (emit, late, allowed, bool(keep_results))
+    if said == ("update", "drop", 0, True):
+        return {}
+    closing = {"emit": emit, "late": late, "allowed_lateness": allowed, "forget_results": not keep_results}
+    return {"closing": closing}
 
 
 def _length(length: object, what: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import threading
 import warnings
@@ -72,6 +73,23 @@ def test_a_batch_is_one_update(inbox, follow):
         feed.await_batch(1, WAIT)
         assert complete.wait(WAIT)
     assert seen == [70_000, 1]
+
+
+def test_rows_of_a_stream_that_come_late_are_told(inbox, follow):
+    """Windows over a watermark close by the batches of the query, as Spark's do."""
+    box = inbox("at timestamp, clicks long")
+    feed = follow(box.stream(), mode="append", order_by="at")
+    timely = feed.table.watermark("at", delay="10m")
+    hours = timely.group_by_dynamic("at", every="1h", emit="final", late="table").agg(tf.col("clicks").sum())
+    start = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+    batches = [[(5, 1), (50, 2)], [(55, 4), (80, 8)], [(58, 16), (75, 32)], [(200, 64)]]
+    for batch, rows in enumerate(batches):
+        stamps = pa.array([start + dt.timedelta(minutes=minute) for minute, _ in rows], pa.timestamp("us", "UTC"))
+        box.put(pa.table({"at": stamps, "clicks": [clicks for _, clicks in rows]}))
+        feed.await_batch(batch, WAIT)
+    assert hours["clicks"].to_list() == [7, 40]
+    assert hours.late["clicks"].to_list() == [16]
+    assert hours.counted["late"] == 1
 
 
 def test_update_keeps_the_last_row_of_each_key(inbox, follow):

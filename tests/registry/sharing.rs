@@ -1,8 +1,8 @@
 //! What is one table: equal requests over equal inputs, but where the result depends on what came since it was made.
 
-use engine::plan::{AsofOptions, Matches, NowOptions, Op, Recent, Strategy, apply};
+use engine::plan::{AsofOptions, Closing, Matches, NowOptions, Op, Recent, SessionOptions, Strategy, apply};
 use engine::testing::{Source, Tape, still_graph, table_of};
-use engine::{Error, Table};
+use engine::{Error, OnError, Table};
 
 use super::{OpSpec, OverBlink, SPECS, draw_one, listed, root};
 use crate::stages::Types;
@@ -39,6 +39,11 @@ const OUTSIDE: &[Outside] = &[
     ("-recent", |grown, _, _| ask(Op::MostRecent { by: vec!["k".into()], recent: Recent::Rows(2) }, &[grown])),
     ("-window", |_, changing, _| {
         ask(Op::TimeWindow { stamp: "t".into(), span: 1_000, flag: "recent".into() }, &[changing])
+    }),
+    ("-windows", |grown, _, _| {
+        let marked = ask(Op::Watermark { stamp: "t".into(), delay: 0, idle_after: None }, &[grown])?;
+        let how = SessionOptions { stamp: "t".into(), gap: 1, closing: Closing::default() };
+        ask(Op::Session { how, keys: Vec::new(), aggregates: Vec::new(), on_error: OnError::Drop }, &[&marked])
     }),
     ("-taken", |grown, changing, _| {
         let op = Op::SnapshotWhen { stamps: Vec::new(), initial: false, incremental: false, history: false };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization, Member, Op,
-    Operator, OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind, SessionOptions, SortBy,
-    Strategy, Tolerance, Validate, WindowOptions, apply,
+    AsofOptions, Bound, Closing, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization,
+    Member, Op, Operator, OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind,
+    SessionOptions, SortBy, Strategy, Tolerance, Validate, WindowOptions, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -175,6 +175,7 @@ impl Stage {
                     closed: closed.to_owned(),
                     label: Label::Left,
                     boundaries: false,
+                    closing: Closing::default(),
                 };
                 // Rows without a time are left out, and those before all windows.
                 ask(Op::Windows { how, keys, aggregates, on_error: OnError::Drop }, one)
@@ -182,7 +183,7 @@ impl Stage {
             Stage::Session(stamp, gap, by, outputs) => {
                 let keys = by.iter().map(|key| Expr::column(key.as_str())).collect();
                 let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
-                let how = SessionOptions { stamp: stamp.clone(), gap: *gap };
+                let how = SessionOptions { stamp: stamp.clone(), gap: *gap, closing: Closing::default() };
                 ask(Op::Session { how, keys, aggregates, on_error: OnError::Drop }, one)
             }
             Stage::Over(by, outputs) => {

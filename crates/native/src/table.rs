@@ -146,6 +146,21 @@ impl PyTable {
         call_engine(py, || table.errors()).map(PyTable::new)
     }
 
+    /// The column by which it has a watermark, and that watermark as a table of one row; None without one.
+    fn watermark(&self) -> Option<(String, PyTable)> {
+        self.engine().watermark().map(|mark| (mark.stamp.clone(), PyTable::new(mark.clock.clone())))
+    }
+
+    /// The rows that came too late for it, if they are kept.
+    fn late(&self) -> Option<PyTable> {
+        self.engine().late().cloned().map(PyTable::new)
+    }
+
+    /// What was counted of rows that it does not have.
+    fn counted(&self) -> Vec<(&'static str, u64)> {
+        self.engine().tallies().map(|tallies| tallies.counted().to_vec()).unwrap_or_default()
+    }
+
     /// This table, as an input of plans by this name.
     fn named(&self, name: String) -> PyTable {
         PyTable::new(self.engine().clone().named(name))
@@ -184,6 +199,9 @@ impl PyTable {
                 "sorted_by",
                 PyTuple::new(py, held.sorted_by.iter().map(|(name, descends)| (name, *descends)))?,
             )?;
+        }
+        if let Some(mark) = self.engine().watermark() {
+            dict.set_item("watermark", &mark.stamp)?;
         }
         Ok(dict)
     }

@@ -28,8 +28,10 @@ pub(crate) mod slice;
 pub(crate) mod snapshot_when;
 pub(crate) mod sort;
 pub(crate) mod stacked;
+mod stamps;
 pub(crate) mod time_window;
 pub(crate) mod view;
+pub(crate) mod watermark;
 
 pub use add_only_to_blink::AddOnlyToBlink;
 pub use agg::Aggregation;
@@ -59,3 +61,4 @@ pub use snapshot_when::SnapshotWhen;
 pub use sort::{InOrder, Sort, TopK};
 pub use time_window::TimeWindow;
 pub use view::ComputedView;
+pub use watermark::{LateRows, LeastWatermark, OpenRows, Watermark, WindowResults};

@@ -304,7 +304,8 @@ mod tests {
     fn law() {
         for (key, gap) in [("k", 1), ("g", 0), ("b", 3), ("k", 40)] {
             let gap = gap * 1_000_000_000;
-            let how = crate::plan::SessionOptions { stamp: "t".to_owned(), gap };
+            let how =
+                crate::plan::SessionOptions { stamp: "t".to_owned(), gap, closing: crate::plan::Closing::default() };
             let keys = vec![formula::Expr::column(key)];
             let lengths = |table: &Table| {
                 let len = formula::Expr::aggregate(formula::Aggregate::Len, None)?.alias("n");

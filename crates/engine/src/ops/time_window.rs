@@ -10,12 +10,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::BooleanArray;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-};
-use arrow_array::{Array, BooleanArray};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Schema};
 use column::Chunk;
 use formula::ColumnName;
 use graph::{Moment, NodeId, Step};
@@ -23,6 +20,7 @@ use rowset::RowSet;
 
 use super::asked::Asked;
 use super::neighbours::{differing, now_of};
+use super::stamps::stamps;
 use crate::driver::alarm::Alarm;
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
@@ -32,7 +30,6 @@ use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::TableUpdate;
-use crate::table::view::View;
 
 /// A column that says of each row whether its stamp is recent.
 pub struct TimeWindow {
@@ -207,32 +204,6 @@ impl TimeWindowLive {
         if let Some(alarm) = &mut self.alarm {
             alarm.set(first);
         }
-    }
-}
-
-/// The stamps of these rows, in nanoseconds; beyond what these reach, the last that they do.
-fn stamps(view: &View, column: usize, rows: &RowSet) -> Result<Vec<Option<i64>>, Error> {
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    let cells = view.read(column, rows)?;
-    let scaled = |stamps: &mut dyn Iterator<Item = Option<i64>>, by: i64| -> Vec<Option<i64>> {
-        stamps.map(|stamp| stamp.map(|stamp| stamp.saturating_mul(by))).collect()
-    };
-    match cells.data_type() {
-        DataType::Timestamp(TimeUnit::Second, _) => {
-            Ok(scaled(&mut cells.as_primitive::<TimestampSecondType>().iter(), 1_000_000_000))
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            Ok(scaled(&mut cells.as_primitive::<TimestampMillisecondType>().iter(), 1_000_000))
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            Ok(scaled(&mut cells.as_primitive::<TimestampMicrosecondType>().iter(), 1_000))
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            Ok(cells.as_primitive::<TimestampNanosecondType>().iter().collect())
-        }
-        other => Err(Error::internal("time_window", format!("stamps of type {other}"))),
     }
 }
 

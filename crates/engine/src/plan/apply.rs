@@ -12,6 +12,7 @@ use super::lower::{
 };
 use super::node::{DEEPEST, Plan};
 use super::op::Op;
+use super::watermarks::{passed_on, watermark};
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{
@@ -24,6 +25,8 @@ use crate::table::handle::Table;
 pub fn apply(op: Op, call: impl Into<Call>, inputs: &[Table]) -> Result<Table, Error> {
     let (op, call) = (plain(op)?, call.into());
     let made = table_of(&op, &call, inputs)?;
+    let mark = passed_on(&op, &call, inputs, &made)?;
+    let made = made.marked(mark);
     let mut below: Vec<Plan> = inputs.iter().map(Table::plan).collect();
     let reads_tables = op.expressions().any(Expr::reads_tables);
     let place = &mut |expression: &Expr| with_places(expression, &mut below);
@@ -81,6 +84,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
             }
             call.attach(&TimeWindow::new(method, &inputs[0], stamp, *span, &flag.as_str().into())?, inputs)
         }
+        Op::Watermark { stamp, delay, idle_after } => watermark(call, &inputs[0], stamp, *delay, *idle_after),
         Op::Ring { rows } => call.attach(&Ring::new(*rows), inputs),
         Op::MostRecent { by, recent } => call.attach(&MostRecent::new(method, &inputs[0], by, recent)?, inputs),
         Op::BlinkToAppendOnly => blink_to_append_only(call, &inputs[0]),

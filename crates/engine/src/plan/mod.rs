@@ -4,6 +4,7 @@
 mod apply;
 #[cfg(any(test, feature = "testing"))]
 mod asking;
+pub(crate) mod closing;
 mod document;
 mod explain;
 mod fuse;
@@ -16,10 +17,12 @@ mod run;
 pub(crate) mod spec;
 pub(crate) mod standing;
 pub(crate) mod update_by;
+mod watermarks;
 
 pub use apply::apply;
 #[cfg(any(test, feature = "testing"))]
 pub use asking::{aggregate, columns, distinct, filtered, natural_join};
+pub use closing::{Closing, Emit, Late};
 pub use explain::{Drawing, draw};
 #[cfg(any(test, feature = "testing"))]
 pub use fuse::passes;

@@ -137,6 +137,16 @@ pub enum Op {
         /// The name of the new column.
         flag: String,
     },
+    /// The same rows, and up to which time they have come.
+    Watermark {
+        /// The column of stamps.
+        stamp: String,
+        /// How late rows may come, in nanoseconds.
+        delay: i64,
+        /// After how long without a row others do not wait for it, in nanoseconds.
+        #[serde(default, skip_serializing_if = "is_default")]
+        idle_after: Option<i64>,
+    },
     /// The last rows that ever came.
     Ring {
         /// How many.
@@ -355,6 +365,7 @@ impl Op {
             Op::Explode(_) => "explode",
             Op::SnapshotWhen { .. } => "snapshot_when",
             Op::TimeWindow { .. } => "time_window",
+            Op::Watermark { .. } => "watermark",
             Op::Ring { .. } => "ring_table",
             Op::MostRecent { recent: Recent::Rows(_), .. } => "most_recent_rows",
             Op::MostRecent { .. } => "most_recent",
@@ -464,6 +475,10 @@ impl Op {
                 let flags = [(initial, "initial"), (incremental, "incremental"), (history, "history")];
                 let set = flags.iter().filter(|(set, _)| **set).map(|(_, name)| format!("{name}=True"));
                 stamps.iter().map(|name| format!("{name:?}")).chain(set).collect::<Vec<_>>().join(", ")
+            }
+            Op::Watermark { stamp, delay, idle_after: None } => format!("{stamp:?}, delay {delay} ns"),
+            Op::Watermark { stamp, delay, idle_after: Some(after) } => {
+                format!("{stamp:?}, delay {delay} ns, idle after {after} ns")
             }
             Op::TimeWindow { stamp, span, flag } => format!("{stamp:?}, {span} ns, {flag:?}"),
             Op::Sort { by } | Op::InOrder { by, .. } | Op::MergeSorted { by } => sorted_by(by),

@@ -3,6 +3,8 @@
 use formula::Rolling;
 use serde::{Deserialize, Serialize};
 
+use super::closing::Closing;
+
 /// One column to sort by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SortBy {
@@ -433,6 +435,9 @@ pub struct WindowOptions {
     /// Whether both ends stand in columns of their own.
     #[serde(default)]
     pub boundaries: bool,
+    /// When windows close.
+    #[serde(default, skip_serializing_if = "Closing::is_plain")]
+    pub closing: Closing,
 }
 
 /// Sessions by which rows are grouped.
@@ -443,6 +448,9 @@ pub struct SessionOptions {
     pub stamp: String,
     /// The greatest distance of neighbours in a session, in nanoseconds.
     pub gap: i64,
+    /// When sessions close.
+    #[serde(default, skip_serializing_if = "Closing::is_plain")]
+    pub closing: Closing,
 }
 
 /// Which end of a window stands for it.

@@ -13,6 +13,7 @@ use crate::driver::memo::Slot;
 use crate::error::{Error, Failure, Location};
 use crate::plan::input::Input;
 use crate::plan::node::Plan;
+use crate::table::beside::Beside;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
@@ -63,6 +64,8 @@ pub struct Table {
     inner: Arc<Inner>,
     /// What was asked for; none for a source.
     plan: Option<Plan>,
+    /// What is known beside its rows, if anything.
+    beside: Option<Arc<Beside>>,
 }
 
 struct Inner {
@@ -92,7 +95,7 @@ pub struct WeakTable(Weak<Inner>);
 impl WeakTable {
     /// The table, if a handle still lives.
     pub fn upgrade(&self) -> Option<Table> {
-        self.0.upgrade().map(|inner| Table { inner, plan: None })
+        self.0.upgrade().map(|inner| Table { inner, plan: None, beside: None })
     }
 }
 
@@ -123,7 +126,7 @@ impl Table {
         let canonical = Arc::new(canonical_schema(&parts.schema));
         let sources: Arc<[Arc<dyn ColumnSource>]> = parts.columns.clone().into();
         let inner = Arc::new(Inner { parts, canonical, sources, request, live, selection, memo: Mutex::default() });
-        Table { inner, plan: None }
+        Table { inner, plan: None, beside: None }
     }
 
     pub(crate) fn registered(&self, registration: Registration) {
@@ -193,6 +196,14 @@ impl Table {
     /// This table, as what a plan asked for.
     pub(crate) fn with_plan(self, plan: Plan) -> Table {
         Table { plan: Some(plan), ..self }
+    }
+
+    pub(super) fn beside(&self) -> Option<&Beside> {
+        self.beside.as_deref()
+    }
+
+    pub(super) fn with_beside(self, beside: Beside) -> Table {
+        Table { beside: Some(Arc::new(beside)), ..self }
     }
 
     /// This table, as an input of what follows.

@@ -1,6 +1,7 @@
 //! A table through time: its handle, its rows and stored cells, views of one moment, what a step changed, and its way
 //! out as Arrow data.
 
+pub(crate) mod beside;
 pub mod categories;
 pub(crate) mod change;
 pub mod export;

@@ -38,7 +38,11 @@ impl Chain {
     /// The table that it makes of its base in one pass; none where it is to be run as it is written.
     pub(super) fn run(&self, nodes: &Nodes, made: &[Option<Table>]) -> Option<Table> {
         let base = made.get(self.base)?.as_ref()?;
-        if base.is_live() || base.attributes().blink || base.size().items < FUSED_ROWS.rows() {
+        if base.is_live()
+            || base.attributes().blink
+            || base.size().items < FUSED_ROWS.rows()
+            || base.watermark().is_some()
+        {
             return None;
         }
         let request = Request::unique(&nodes.0[self.end()].method);

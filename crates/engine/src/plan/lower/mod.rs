@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod beside;
+mod closing;
 mod columns;
 mod computed;
 mod distinct;

@@ -11,10 +11,12 @@ use formula::hidden::next_hidden;
 use formula::{Aggregate, ColumnName, Expr, Function, Time};
 
 use super::aggregate::grouped;
+use super::closing::{Gate, Reported};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
+use crate::ops::watermark::Closes;
 use crate::ops::{Project, Sessions};
 use crate::plan::spec::SessionOptions;
 use crate::plan::standing::Standing;
@@ -76,6 +78,11 @@ pub(super) fn time_sessions(
     }
     let number = hidden("session");
     let names: Vec<String> = by.iter().map(|(column, _)| column.clone()).collect();
+    let gate = Gate::of(call, table, &how.stamp, how.closing)?;
+    if let Some(gate) = &gate {
+        let keys = names.iter().map(|name| wide.column_index(method, name)).collect::<Result<Vec<_>, _>>()?;
+        wide = gate.open(call, &wide, stamp.as_str(), Closes::Sessions(keys, how.gap))?;
+    }
     let sessions = Sessions::new(method, &wide, &names, stamp.as_str(), how.gap, &number)?;
     let wide = call.attach(&sessions, std::slice::from_ref(&wide))?;
 
@@ -88,21 +95,27 @@ pub(super) fn time_sessions(
         .map(|(end, name)| Ok(Expr::aggregate(end, of_times.clone())?.alias(name)))
         .collect::<Result<Vec<Expr>, Error>>()?;
     wanted.extend_from_slice(expressions);
-    let made = grouped(call, &[&wide], &keys, &wanted, Standing::default(), options, columns)?;
+    let mut made = grouped(call, &[&wide], &keys, &wanted, Standing::default(), options, columns)?;
+    let faults = made.request().faults.clone();
+    if let Some(gate) = &gate {
+        let windows = Reported { table: &made, faults: faults.as_ref() };
+        made = gate.sent(call, windows, BOUNDS[1], how.gap.saturating_add(1))?;
+    }
     let shown = by.into_iter().map(|(_, name)| Ok(name)).chain(wanted.iter().map(Expr::output_name));
     let shown = shown.collect::<Result<Vec<String>, _>>()?;
-    let project = Project::choose(&made, &shown)?.reporting_to(made.request().faults.as_ref());
-    call.attach(&project, std::slice::from_ref(&made))
+    let project = Project::choose(&made, &shown)?.reporting_to(faults.as_ref());
+    let made = call.attach(&project, std::slice::from_ref(&made))?;
+    Ok(gate.map_or(made.clone(), |gate| gate.told(made)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Op, apply};
+    use crate::plan::{Closing, Op, apply};
     use crate::testing::{Drawn, check_steps, still_graph};
 
     fn lengths(table: &Table, stamp: &str, gap: i64, keys: &[&str]) -> Result<Table, Error> {
-        let how = SessionOptions { stamp: stamp.to_owned(), gap };
+        let how = SessionOptions { stamp: stamp.to_owned(), gap, closing: Closing::default() };
         let keys = keys.iter().map(|key| Expr::column(*key)).collect();
         let aggregates = vec![Expr::aggregate(Aggregate::Len, None)?.alias("n")];
         let op = Op::Session { how, keys, aggregates, on_error: OnError::Fail };

@@ -14,11 +14,13 @@ use formula::hidden::next_hidden;
 use formula::{ColumnName, Expr, Function, Time};
 
 use super::aggregate::grouped;
+use super::closing::{Gate, Reported};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Explode;
+use crate::ops::watermark::Closes;
 use crate::plan::spec::{ExplodeOptions, Label, WindowOptions};
 use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
@@ -36,13 +38,22 @@ pub(super) fn time_windows(
 ) -> Result<Table, Error> {
     refuse(call, table, how, keys)?;
     let stamp = how.stamp.as_str();
-    let name =
-        ColumnName::hidden(taken(&mut next_hidden(table.schema())), Some(stamp), format!("windows of {stamp:?}"));
+    let gate = Gate::of(call, table, stamp, how.closing)?;
+    let mut next = next_hidden(table.schema());
+    let mut hidden = |what: &str| ColumnName::hidden(taken(&mut next), Some(stamp), format!("{what} of {stamp:?}"));
+    let name = hidden("windows");
     // A row without a time is in no window, whatever becomes of values that cannot be computed.
     let of_times = if on_error == OnError::Fail { OnError::Fail } else { OnError::Drop };
     let options = ColumnOptions { on_error: of_times, ..ColumnOptions::STORED };
     let mut wide = columns(call, table, &[how.starts()?.alias(&name)], options)?;
     let faults = wide.request().faults.as_ref().map(crate::row_errors::Faults::sibling);
+    if let Some(gate) = &gate {
+        let last = hidden("the last window");
+        let options = ColumnOptions { on_error: of_times, faults: faults.as_ref(), ..ColumnOptions::STORED };
+        wide = columns(call, &wide, &[how.end(how.last_start()?)?.alias(&last)], options)?;
+        let closes = Closes::Column(wide.column_index(&call.method, last.as_str())?, how.after_its_end());
+        wide = gate.open(call, &wide, stamp, closes)?;
+    }
     if !how.is_tumbling() {
         let options = ExplodeOptions {
             columns: vec![name.as_str().to_owned()],
@@ -54,8 +65,13 @@ pub(super) fn time_windows(
     }
     let by: Vec<Expr> = keys.iter().cloned().chain([Expr::column(&name).alias(stamp)]).collect();
     let options = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
-    let made = grouped(call, &[&wide], &by, expressions, Standing::default(), options, columns)?;
-    if how.label == Label::Left && !how.boundaries {
+    let mut made = grouped(call, &[&wide], &by, expressions, Standing::default(), options, columns)?;
+    if let Some(gate) = &gate {
+        let end = ColumnName::hidden(taken(&mut next_hidden(made.schema())), None, format!("the end of {stamp:?}"));
+        let ends = columns(call, &made, &[how.end(Expr::column(stamp))?.alias(&end)], ColumnOptions::STORED)?;
+        let windows = Reported { faults: made.request().faults.as_ref(), table: &ends };
+        made = gate.sent(call, windows, end.as_str(), how.after_its_end())?;
+    } else if how.label == Label::Left && !how.boundaries {
         return Ok(made);
     }
     let mut shown: Vec<Expr> =
@@ -68,7 +84,8 @@ pub(super) fn time_windows(
     for expression in expressions {
         shown.push(Expr::column(expression.output_name()?.as_str()));
     }
-    columns(call, &made, &shown, ColumnOptions { all: false, ..options })
+    let made = columns(call, &made, &shown, ColumnOptions { all: false, ..options })?;
+    Ok(gate.map_or(made.clone(), |gate| gate.told(made)))
 }
 
 /// What has no windows: another column than one of times, and names that stand for a window already.
@@ -117,6 +134,19 @@ impl WindowOptions {
         })
     }
 
+    /// Where the last window begins that may hold a row.
+    fn last_start(&self) -> Result<Expr, Error> {
+        let closed = if self.closed == "right" || self.closed == "none" { "right" } else { "left" };
+        let text = |text: &str| Expr::literal(text);
+        let args = vec![Expr::column(self.stamp.as_str()), text(&self.every), text(&self.offset), text(closed)];
+        Ok(Expr::call(Function::Time(Time::WindowStart), args)?)
+    }
+
+    /// How many nanoseconds after its end a window holds no row that is not late.
+    fn after_its_end(&self) -> i64 {
+        i64::from(self.closed == "right" || self.closed == "both")
+    }
+
     /// Where the window ends that begins there.
     fn end(&self, start: Expr) -> Result<Expr, Error> {
         let text = |text: &str| Expr::literal(text);
@@ -143,6 +173,7 @@ mod tests {
             closed: closed.to_owned(),
             label: Label::Left,
             boundaries: false,
+            closing: crate::plan::Closing::default(),
         }
     }
 
