@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import random
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -422,3 +423,20 @@ def test_ten_rows_that_come_read_their_windows_and_no_more() -> None:
     t.append({"x": [1] * 10})
     t.graph.step()
     assert made.to_dict()["s"][-1] == sum(range(4910, 5_000)) + 10
+
+
+def test_windows_do_not_drift_over_a_million_rows(g: tf.Graph) -> None:
+    """What passed through a window leaves nothing behind: of equal values the deviation is 0, whatever went before."""
+    draw = np.random.default_rng(7)
+    wild = draw.uniform(-1, 1, 900_000) * 10.0 ** draw.integers(-12, 15, 900_000)
+    values = np.concatenate([wild, np.full(100_000, 0.1)])
+    t = tf.append_table({"x": float}, graph=g)
+    x = col("x")
+    made = t.select(mean=x.rolling_mean(100), std=x.rolling_std(100), total=x.rolling_sum(100)).tail(99_900)
+    for part in np.array_split(values, 20):
+        t.append({"x": part})
+        g.step()
+    shown = made.to_dict()
+    assert set(shown["std"]) == {0.0}
+    assert set(shown["mean"]) == {0.1}
+    assert set(shown["total"]) == {math.fsum([0.1] * 100)}
