@@ -103,7 +103,9 @@ pub static RANGE_ROWS: Size = Size::new("engine.RANGE_ROWS", 1 << 14);
 /// Right rows that are read at once for the ranges in which they lie.
 pub static RANGE_PAIRS: Size = Size::new("engine.RANGE_PAIRS", 1 << 16);
 /// Rows whose windows are aggregated at once while an operation over windows starts.
-pub static ROLLING_ROWS: Size = Size::new("engine.ROLLING_ROWS", 1 << 16);
+pub static ROLLING_ROWS: Size = Size::new("engine.ROLLING_ROWS", 1 << 14);
+/// Up to so many values of a window are kept in order side by side: to move half of them costs less than to look them up in a tree.
+pub static SORTED_WINDOW: Size = Size::new("engine.SORTED_WINDOW", 1 << 9);
 /// Rows that look for their key in a set at once.
 pub static WHERE_IN_PROBE_ROWS: Size = Size::new("engine.WHERE_IN_PROBE_ROWS", 1 << 16);
 

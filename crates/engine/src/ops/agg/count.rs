@@ -1,5 +1,6 @@
 //! `count`: the values that are not null.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
@@ -8,6 +9,7 @@ use column::Chunk;
 
 use super::accumulators::{Accumulator, Count, Removable};
 use super::board::BulkColumn;
+use super::quickly::Counts;
 use super::spans::by_difference;
 use super::state::{Batch, BulkState, Codec, PerGroup, TakeSpans, valid_cells};
 use crate::error::Error;
@@ -37,6 +39,12 @@ impl Codec for Counting {
 
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Count>) -> Result<ArrayRef, Error> {
         Ok(Arc::new(Int64Array::from_iter_values(groups.map(|group| group.value(&())))))
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        let counts = Counts::new(&cells[0]);
+        let values = windows.iter().map(|window| counts.of(window) as i64);
+        Some(Ok(Arc::new(Int64Array::from_iter_values(values))))
     }
 
     fn bulk(state: &mut PerGroup<Counting>) -> Option<&mut dyn BulkState> {

@@ -4,21 +4,25 @@
 //! `min` and `max` ignore NaN unless nothing else is there; the `nan_` forms give it: NaN stands at that end of the order
 //! at which it loses, or wins.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BinaryViewArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray, Float64Array, Int64Array,
-    StringViewArray,
+    ArrayRef, ArrowPrimitiveType, BinaryViewArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
+    Float64Array, Int64Array, PrimitiveArray, StringViewArray,
 };
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 use formula::Aggregate;
 
-use super::accumulators::{Accumulator, End, Extremum, Multiset, Removable, float_word, from_float_word};
+use super::accumulators::{
+    Accumulator, End, Extremum, Multiset, Removable, float_word, from_float_word, slide_extremes,
+};
 use super::board::{BATCH, BulkColumn};
+use super::quickly::{Counts, Results};
 use super::spans::by_tree;
 use super::state::{
     Batch, BulkState, Codec, PerGroup, State, TakeSpans, each_float, floats, from_integers, integers, valid_cells,
@@ -56,6 +60,10 @@ pub(crate) trait Family: Send + Sync + 'static {
     fn keys(&self, cells: &Chunk, each: impl FnMut(usize, Self::Key));
     /// Cells of the family's type.
     fn cells(&self, keys: impl Iterator<Item = Option<Self::Key>>) -> Result<ArrayRef, Error>;
+    /// As [`Codec::slide`], for keys that are words.
+    fn slide(&self, _cells: &Chunk, _windows: &[Range<usize>], _end: End) -> Option<Result<ArrayRef, Error>> {
+        None
+    }
     /// As [`Codec::bulk`], for keys that are words.
     fn bulk(_: &mut PerGroup<Growing<Self>>) -> Option<&mut dyn BulkState>
     where
@@ -109,6 +117,15 @@ impl Family for Floats {
         Ok(if self.cells == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.cells)? })
     }
 
+    fn slide(&self, cells: &Chunk, windows: &[Range<usize>], end: End) -> Option<Result<ArrayRef, Error>> {
+        let value = |word: u64| from_float_word(word);
+        let values: ArrayRef = Arc::new(slid::<_, Float64Type>(self, cells, windows, end, value));
+        Some(match self.cells == DataType::Float64 {
+            true => Ok(values),
+            false => arrow_cast::cast(&values, &self.cells).map_err(Error::from),
+        })
+    }
+
     fn bulk(state: &mut PerGroup<Growing<Floats>>) -> Option<&mut dyn BulkState> {
         Some(state)
     }
@@ -138,6 +155,12 @@ impl Family for Integers {
     fn cells(&self, keys: impl Iterator<Item = Option<u64>>) -> Result<ArrayRef, Error> {
         let flip = sign_bit(&self.cells);
         from_integers(keys.map(|key| key.map(|key| (key ^ flip) as i64)).collect::<Int64Array>(), &self.cells)
+    }
+
+    fn slide(&self, cells: &Chunk, windows: &[Range<usize>], end: End) -> Option<Result<ArrayRef, Error>> {
+        let flip = sign_bit(&self.cells);
+        let value = |word: u64| (word ^ flip) as i64;
+        Some(from_integers(slid::<_, Int64Type>(self, cells, windows, end, value), &self.cells))
     }
 
     fn bulk(state: &mut PerGroup<Growing<Integers>>) -> Option<&mut dyn BulkState> {
@@ -246,10 +269,34 @@ pub(crate) struct Growing<F> {
     end: End,
 }
 
+/// The word of no key, which every key beats or is.
+fn no_word(end: End) -> u64 {
+    if end == End::Greatest { 0 } else { u64::MAX }
+}
+
+/// The extremes of windows of words.
+fn slid<F: Family<Key = u64>, T: ArrowPrimitiveType>(
+    family: &F,
+    cells: &Chunk,
+    windows: &[Range<usize>],
+    end: End,
+    value: impl Fn(u64) -> T::Native,
+) -> PrimitiveArray<T> {
+    let (none, counts) = (no_word(end), Counts::new(cells));
+    let mut words = vec![none; cells.len()];
+    family.keys(cells, |at, word| words[at] = word);
+    let mut found = Results::<T>::of(windows.len());
+    let each = |word: u64, window: &Range<usize>| found.push((counts.of(window) > 0).then(|| value(word)));
+    match end {
+        End::Least => slide_extremes((&words, none), windows, u64::min, each),
+        End::Greatest => slide_extremes((&words, none), windows, u64::max, each),
+    }
+    found.finish()
+}
+
 impl<F> Growing<F> {
-    /// The word of a group without a key, which every key beats or is.
     fn none(&self) -> u64 {
-        if self.end == End::Greatest { 0 } else { u64::MAX }
+        no_word(self.end)
     }
 }
 
@@ -276,6 +323,10 @@ impl<F: Family> Codec for Growing<F> {
 
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Extremum<F::Key>>) -> Result<ArrayRef, Error> {
         self.family.cells(groups.map(|group| group.value(&())))
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        self.family.slide(&cells[0], windows, self.end)
     }
 
     fn bulk(state: &mut PerGroup<Growing<F>>) -> Option<&mut dyn BulkState> {

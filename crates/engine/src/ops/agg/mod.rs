@@ -25,6 +25,7 @@ mod loading;
 mod loading_tests;
 mod moments;
 mod product;
+mod quickly;
 mod ranked;
 mod reading;
 mod sketched;

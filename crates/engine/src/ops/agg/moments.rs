@@ -1,12 +1,15 @@
 //! `std`, `var`, `cov`, `corr`, `weighted_std`, `weighted_var`: of any number, as a Float64.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_buffer::NullBuffer;
 use column::Chunk;
 
-use super::accumulators::{Accumulator, Moments, Removable, Spread};
+use super::accumulators::{Accumulator, InUnits, Moments, QuickMoments, Removable, Spread, UnitMoments, squared};
+use super::quickly::{as_they_are, plain_floats, slid_quickly, widest};
 use super::spans::by_difference;
 use super::state::{Codec, TakeSpans, each_float, floats};
 use crate::error::Error;
@@ -36,6 +39,20 @@ impl Codec for Spreads {
 
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Moments>) -> Result<ArrayRef, Error> {
         Ok(Arc::new(groups.map(|group| group.value(&self.0)).collect::<Float64Array>()))
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        let plain = plain_floats(&cells[0]);
+        let count = |window: &Range<usize>| plain.counts.of(window) as i64;
+        if let Some(InUnits { values, unit }) = InUnits::of(plain.values(), widest(windows)) {
+            let value = |inside: &UnitMoments, window: &Range<usize>| inside.value(count(window), unit, &self.0);
+            let values = (UnitMoments::default(), &values[..]);
+            return Some(slid_quickly::<_, _, Float64Type>((self, cells), windows, values, value, as_they_are));
+        }
+        let values: Vec<[f64; 3]> = plain.values().iter().map(|value| squared(*value)).collect();
+        let value = |inside: &QuickMoments, window: &Range<usize>| inside.value(count(window), &self.0);
+        let values = (QuickMoments::default(), &values[..]);
+        Some(slid_quickly::<_, _, Float64Type>((self, cells), windows, values, value, as_they_are))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `median`, `quantile`: the values of a group in two ordered halves, split at the place that is asked for. NaN is the
 //! greatest value.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Float64Array};
@@ -8,10 +9,11 @@ use arrow_schema::DataType;
 use column::Chunk;
 use formula::aggregates::{Interpolation, Part};
 
-use super::accumulators::{Accumulator, Halves, Removable};
+use super::accumulators::{Accumulator, Halves, Removable, around, slide_sorted};
 use super::extreme::{Decimals, Family, Floats, Integers, Texts};
 use super::state::{Codec, PerGroup, State, floats};
 use crate::error::Error;
+use crate::sizes::SORTED_WINDOW;
 
 /// The state for cells of this type, whose result is of that.
 pub(crate) fn state(input: &DataType, output: &DataType, part: Part, between: Interpolation) -> Box<dyn State> {
@@ -65,7 +67,23 @@ impl<F: Family> Codec for Ranked<F> {
     }
 
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Halves<F::Key>>) -> Result<ArrayRef, Error> {
-        let around: Vec<Option<(F::Key, F::Key, f64)>> = groups.map(|group| group.value(&self.between)).collect();
+        self.cells(groups.map(|group| group.value(&self.between)).collect())
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        if windows.iter().any(|window| window.len() > SORTED_WINDOW.get()) {
+            return None;
+        }
+        let mut found = Vec::with_capacity(windows.len());
+        let each = |inside: &[F::Key]| found.push(around(inside, self.part, self.between));
+        slide_sorted(&self.values(cells), windows, each);
+        Some(self.cells(found))
+    }
+}
+
+impl<F: Family> Ranked<F> {
+    /// What lies around the place in each group as cells: the value below, the one above, how far between them.
+    fn cells(&self, around: Vec<Option<(F::Key, F::Key, f64)>>) -> Result<ArrayRef, Error> {
         if self.output != DataType::Float64 {
             let chosen = |(below, above, toward)| if toward < 1.0 { below } else { above };
             return self.family.cells(around.into_iter().map(|around| around.map(chosen)));

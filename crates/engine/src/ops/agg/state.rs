@@ -129,6 +129,11 @@ pub(crate) trait Codec: Send + Sync + Sized + 'static {
     /// As [`State::take_spans`]. None: each cell enters by itself.
     const SPANS: Option<TakeSpans<Self>> = None;
 
+    /// As [`State::slide`], where windows of these cells go faster than one accumulator goes from cell to cell.
+    fn slide(&self, _cells: &[Chunk], _frames: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        None
+    }
+
     /// The results of groups as cells.
     fn encode<'a>(&self, groups: impl Iterator<Item = &'a Self::Of>) -> Result<ArrayRef, Error>;
 
@@ -204,7 +209,7 @@ impl<C: Codec> State for PerGroup<C> {
     }
 
     fn slide(&self, cells: &[Chunk], frames: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
-        Some(slid(&self.codec, cells, frames))
+        Some(self.codec.slide(cells, frames).unwrap_or_else(|| slid(&self.codec, cells, frames)))
     }
 
     fn enter(&mut self, pairs: &[Pair], cells: &[Chunk]) {
@@ -260,7 +265,7 @@ impl<C: Codec> State for PerGroup<C> {
 }
 
 /// The results of frames of these cells.
-fn slid<C: Codec>(codec: &C, cells: &[Chunk], frames: &[Range<usize>]) -> Result<ArrayRef, Error> {
+pub(super) fn slid<C: Codec>(codec: &C, cells: &[Chunk], frames: &[Range<usize>]) -> Result<ArrayRef, Error> {
     /// Groups that are encoded together, where they are cheap to copy.
     const TOGETHER: usize = 512;
     let (empty, values) = (codec.empty(), codec.values(cells));

@@ -1,18 +1,20 @@
 //! `sum`: integers wrap, so that removing restores; floats are exact until they are read; decimals and durations are
 //! exact, and an error where they leave the range of their type. `mean`: of the same sums, of integers of one in 128 bits.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Decimal256Type};
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Decimal128Array, Decimal256Array, Float64Array, Int64Array};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 use column::Chunk;
 
-use super::accumulators::{Accumulator, Counted, ExactSum, LongSum, Removable, UP, WideSum, WrappingSum};
+use super::accumulators::{Accumulator, Counted, ExactSum, LongSum, Removable, TwoDoubles, UP, WideSum, WrappingSum};
 use super::board::{BATCH, BulkColumn};
 use super::fixed::{self, Fixed};
+use super::quickly::{as_they_are, plain_floats, plain_integers, slid_quickly};
 use super::spans::by_difference;
 use super::state::{
     Batch, BulkState, Codec, PerGroup, State, TakeSpans, each_float, floats, from_integers, integers, valid_cells,
@@ -61,6 +63,13 @@ struct Floats {
     output: DataType,
 }
 
+impl Floats {
+    fn stored(&self, values: Float64Array) -> Result<ArrayRef, Error> {
+        let values: ArrayRef = Arc::new(values);
+        Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
+    }
+}
+
 impl Codec for Floats {
     type Of = Counted<ExactSum>;
     const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
@@ -86,8 +95,18 @@ impl Codec for Floats {
             let sum = group.value(&self.least)?;
             Some(if self.mean { mean_of(sum, group) } else { sum })
         };
-        let values: ArrayRef = Arc::new(groups.map(value).collect::<Float64Array>());
-        Ok(if self.output == DataType::Float64 { values } else { arrow_cast::cast(&values, &self.output)? })
+        self.stored(groups.map(value).collect())
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        let plain = plain_floats(&cells[0]);
+        let value = |sum: &TwoDoubles, window: &Range<usize>| {
+            let count = plain.counts.of(window);
+            let mean = |sum: f64| if self.mean { sum / count as f64 } else { sum };
+            (count as u64 >= self.least).then(|| mean(sum.value()))
+        };
+        let values = (TwoDoubles::default(), plain.values());
+        Some(slid_quickly::<_, _, Float64Type>((self, cells), windows, values, value, |values| self.stored(values)))
     }
 
     fn bulk(state: &mut PerGroup<Floats>) -> Option<&mut dyn BulkState> {
@@ -165,6 +184,16 @@ impl Codec for Integers {
         from_integers(groups.map(|group| group.value(&self.least)).collect::<Int64Array>(), &self.output)
     }
 
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        let plain = plain_integers(&cells[0]);
+        let value = |sum: &WrappingSum, window: &Range<usize>| {
+            (plain.counts.of(window) as u64 >= self.least).then(|| sum.value(&()))
+        };
+        let values = (WrappingSum::default(), plain.values());
+        let stored = |values| from_integers(values, &self.output);
+        Some(slid_quickly::<_, _, Int64Type>((self, cells), windows, values, value, stored))
+    }
+
     fn bulk(state: &mut PerGroup<Integers>) -> Option<&mut dyn BulkState> {
         Some(state)
     }
@@ -198,6 +227,12 @@ struct Means {
     output: DataType,
 }
 
+impl Means {
+    fn wide(&self, value: i64) -> i128 {
+        if self.unsigned { i128::from(value as u64) } else { i128::from(value) }
+    }
+}
+
 impl Codec for Means {
     type Of = Counted<LongSum>;
     const SPANS: Option<TakeSpans<Self>> = Some(by_difference);
@@ -212,8 +247,7 @@ impl Codec for Means {
 
     fn decode(&self, cells: &[Chunk], mut each: impl FnMut(usize, i128)) {
         let values = integers(&cells[0]);
-        let wide = |value: i64| if self.unsigned { i128::from(value as u64) } else { i128::from(value) };
-        valid_cells(&values, |at| each(at, wide(values.values()[at])));
+        valid_cells(&values, |at| each(at, self.wide(values.values()[at])));
     }
 
     fn remove(of: &mut Counted<LongSum>, value: i128) {
@@ -228,6 +262,20 @@ impl Codec for Means {
         }
         let whole = |sum: Option<(i128, i128)>| sum.map(|(sum, count)| sum.div_euclid(count) as i64);
         from_integers(sums.map(whole).collect::<Int64Array>(), &self.output)
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        if self.output != DataType::Float64 {
+            return None;
+        }
+        let plain = plain_integers(&cells[0]);
+        let wide: Vec<i128> = plain.values().iter().map(|value| self.wide(*value)).collect();
+        let value = |sum: &LongSum, window: &Range<usize>| {
+            let count = plain.counts.of(window);
+            (count > 0).then(|| quotient(sum.value(&()), count as i128))
+        };
+        let values = (LongSum::default(), &wide[..]);
+        Some(slid_quickly::<_, _, Float64Type>((self, cells), windows, values, value, as_they_are))
     }
 
     fn bulk(state: &mut PerGroup<Means>) -> Option<&mut dyn BulkState> {

@@ -4,6 +4,7 @@
 //! a key, where a set a group would be an allocation each, and a copy of each text. Over a static table texts have numbers,
 //! and pairs are listed once most of them are new.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
@@ -146,6 +147,35 @@ fn list(listed: &mut ListedPairs, groups: &ArrayRef, cells: &ArrayRef) -> [Array
 impl State for Distinct {
     fn grow(&mut self, slots: usize) {
         self.distinct.resize(slots, 0);
+    }
+
+    fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
+        let (mut numbers, mut known) = (Vec::new(), KeyTable::new(std::slice::from_ref(&self.of)));
+        if let Err(error) = known.insert(&cells[..1], &mut numbers, &mut Vec::new()) {
+            return Some(Err(error.into()));
+        }
+        let missing = cells[0].logical_nulls().filter(|nulls| !self.nulls && nulls.null_count() > 0);
+        let counted = |at: usize| missing.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+        let mut times = vec![0usize; known.capacity_slots()];
+        let (mut distinct, mut present) = (0, 0..0);
+        let mut made = Vec::with_capacity(windows.len());
+        for window in windows {
+            // What is behind the window leaves, also where the next one lies apart.
+            let from = window.start.max(present.end);
+            for at in (present.start..window.start.min(present.end)).filter(|at| counted(*at)) {
+                let times = &mut times[numbers[at] as usize];
+                *times -= 1;
+                distinct -= i64::from(*times == 0);
+            }
+            for at in (from..window.end).filter(|at| counted(*at)) {
+                let times = &mut times[numbers[at] as usize];
+                distinct += i64::from(*times == 0);
+                *times += 1;
+            }
+            present = window.clone();
+            made.push(distinct);
+        }
+        Some(Ok(Arc::new(Int64Array::from(made))))
     }
 
     fn add(&mut self, slots: &[u32], cells: &[Chunk]) {

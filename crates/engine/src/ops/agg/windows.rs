@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, BooleanArray, Int64Array};
+use arrow_array::{BooleanArray, Int64Array};
 use arrow_buffer::BooleanBuffer;
 use column::Chunk;
 use formula::Aggregate;
@@ -16,6 +16,7 @@ use formula::Aggregate;
 use super::Output;
 use super::chosen::gather_at;
 use super::listed::{Listed, as_stored, ends};
+use super::quickly::Counts;
 use crate::error::Error;
 use crate::table::view::View;
 
@@ -92,20 +93,9 @@ impl Listed {
 
 /// The values of windows that have enough of them, null elsewhere. Without cells each row counts.
 fn enough(values: &Chunk, cells: Option<&Chunk>, windows: &[Range<usize>], least: u64) -> Result<Chunk, Error> {
-    let nulls = cells.and_then(|cells| cells.logical_nulls()).filter(|nulls| nulls.null_count() > 0);
-    let too_few: BooleanBuffer = match &nulls {
-        None => windows.iter().map(|window| (window.len() as u64) < least).collect(),
-        Some(nulls) => {
-            let mut before = Vec::with_capacity(nulls.len() + 1);
-            let mut count = 0u64;
-            before.push(0);
-            before.extend(nulls.iter().map(|valid| {
-                count += u64::from(valid);
-                count
-            }));
-            windows.iter().map(|window| before[window.end] - before[window.start] < least).collect()
-        }
-    };
+    let counts = cells.map(|cells| Counts::new(cells));
+    let count = |window: &Range<usize>| counts.as_ref().map_or(window.len(), |counts| counts.of(window));
+    let too_few: BooleanBuffer = windows.iter().map(|window| (count(window) as u64) < least).collect();
     if too_few.count_set_bits() == 0 {
         return Ok(values.clone());
     }

@@ -31,6 +31,8 @@ pub(super) struct Started {
     pub(super) ordered: InGroups,
     /// The stamps in that order; none if windows are of so many rows.
     pub(super) stamps: Vec<u64>,
+    /// The slot of each row, if the order of windows is that of rows.
+    pub(super) slots: Option<Vec<u32>>,
 }
 
 /// What a step asks to be computed.
@@ -55,7 +57,8 @@ impl Groups {
                     }
                     slots.extend(of_part);
                 }
-                let started = Started { ordered: InGroups::new(&slots, groups.slots()), stamps: Vec::new() };
+                let ordered = InGroups::new(&slots, groups.slots());
+                let started = Started { ordered, stamps: Vec::new(), slots: Some(slots) };
                 Ok((Groups::InRowOrder(Box::new(groups)), started))
             }
             Some(stamps) => {
@@ -141,6 +144,11 @@ fn by_stamp(
     let (mut slots, mut stamped) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for part in parts {
         let found = groups.standing(view, part)?;
+        if found.slots.len() as u64 == part.len() {
+            slots.extend(found.slots);
+            stamped.extend(found.stamps);
+            continue;
+        }
         let mut standing = found.rows.iter().zip(found.slots.iter().zip(&found.stamps)).peekable();
         for key in part.iter() {
             let own = standing.next_if(|(standing, _)| *standing == key);
@@ -151,6 +159,7 @@ fn by_stamp(
     }
     let mut ordered = InGroups::new(&slots, groups.slots());
     let InGroups { order, starts } = &mut ordered;
+    let mut in_row_order = true;
     for ends in starts.windows(2) {
         let group = &mut order[ends[0]..ends[1]];
         if let Some(pair) = group.windows(2).find(|pair| stamped[pair[0]] > stamped[pair[1]]) {
@@ -159,6 +168,7 @@ fn by_stamp(
                 return Err(goes_back(spec, stamps, view, row));
             }
             group.sort_by_key(|position| stamped[*position]);
+            in_row_order = false;
         }
     }
     if table.is_live() {
@@ -166,7 +176,7 @@ fn by_stamp(
         order.iter().for_each(|at| groups.enter((slots[*at], stamped[*at], keys[*at])));
     }
     let stamps = order.iter().map(|at| stamped[*at]).collect();
-    Ok(Started { ordered, stamps })
+    Ok(Started { ordered, stamps, slots: in_row_order.then_some(slots) })
 }
 
 /// The windows of rows in row order.

@@ -14,6 +14,7 @@
 
 mod groups;
 mod live;
+mod pieces;
 mod spans;
 mod spec;
 mod stamped;
@@ -24,7 +25,6 @@ mod window;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, UInt64Array};
 use arrow_schema::{Field, Schema};
 use column::{Chunk, ColumnSource, FlatColumn};
 use formula::Expr;
@@ -33,6 +33,7 @@ use rowset::RowSet;
 
 use self::groups::{Groups, Started};
 use self::live::RollingLive;
+use self::pieces::Pieces;
 use self::spans::{by_rows, by_stamps};
 use self::spec::RollingSpec;
 use crate::driver::operation::{Input, Operation, Start};
@@ -95,24 +96,23 @@ impl Rolling {
 
     /// The aggregates of all rows, each as pieces in row order.
     fn cells(&self, view: &View, started: &Started) -> Result<Vec<Vec<(RowSet, Chunk)>>, Error> {
-        let Started { ordered, stamps } = started;
+        let Started { ordered, stamps, .. } = started;
         let rows = view.rows();
-        let keys = rows.to_vec();
-        let read: Vec<u64> = ordered.order.iter().map(|at| keys[*at]).collect();
-        drop(keys);
-        let whole = 0..read.len();
-        let pieces: Vec<Range<usize>> = whole
-            .clone()
-            .step_by(ROLLING_ROWS.get())
-            .map(|from| from..(from + ROLLING_ROWS.get()).min(whole.end))
-            .collect();
+        // Of rows that are one range from 0 on, keys are positions.
+        let keys = (!rows.is_flat()).then(|| rows.to_vec());
+        let key = |at: &usize| keys.as_ref().map_or(*at as u64, |keys| keys[*at]);
+        let whole = 0..ordered.order.len();
+        let step = self.step(started);
+        let pieces: Vec<Range<usize>> =
+            whole.clone().step_by(step).map(|from| from..(from + step).min(whole.end)).collect();
         let made = parallel::try_map(pieces.len() > 1, &pieces, |_, piece| {
             let mut frames = self.frames(&ordered.starts, stamps, piece.clone());
             let from = frames.first().map_or(0, |frame| frame.start);
             let to = frames.last().map_or(0, |frame| frame.end).max(from);
             frames.iter_mut().for_each(|frame| *frame = frame.start - from..frame.end - from);
-            limits::ask_rows((to - from) as u64, 24)?;
-            self.spec.aggregates.windows(view, &read[from..to], &frames, self.spec.least)
+            limits::ask_rows((to - from) as u64, 32)?;
+            let read: Vec<u64> = ordered.order[from..to].iter().map(key).collect();
+            self.spec.aggregates.windows(view, &read, &frames, self.spec.least)
         })?;
         let outputs = self.spec.aggregates.len();
         let in_row_order = ordered.order.len() == rows.len() as usize && ordered.order.is_sorted();
@@ -126,31 +126,33 @@ impl Rolling {
             };
             return Ok((0..outputs).map(of).collect());
         }
-        // For each row the place of its value; a row in no group has none.
-        let places = if ordered.order.len() == rows.len() as usize {
-            let mut places = vec![0; ordered.order.len()];
-            (0u64..).zip(&ordered.order).for_each(|(place, position)| places[*position] = place);
-            UInt64Array::from(places)
-        } else {
-            let mut places = vec![None; rows.len() as usize];
-            (0u64..).zip(&ordered.order).for_each(|(place, position)| places[*position] = Some(place));
-            UInt64Array::from(places)
-        };
+        let places = started.places(rows.len() as usize);
         let parts = parallel::parts(rows, ROLLING_ROWS.rows());
         let mut cells = Vec::with_capacity(outputs);
         for at in 0..outputs {
-            let values: Vec<&dyn Array> = made.iter().map(|made| &*made[at]).collect();
-            let values = match values.is_empty() {
-                true => self.spec.aggregates.windows(view, &[], &[], 0)?.swap_remove(at),
-                false => arrow_select::concat::concat(&values)?,
-            };
+            let mut values: Vec<Chunk> = made.iter().map(|made| made[at].clone()).collect();
+            if values.is_empty() {
+                values.push(self.spec.aggregates.windows(view, &[], &[], 0)?.swap_remove(at));
+            }
+            let values = Pieces::new(values, step)?;
             let of_part = |part: usize, rows: &RowSet| {
-                let places = places.slice(part * ROLLING_ROWS.get(), rows.len() as usize);
-                Ok::<_, Error>((rows.clone(), arrow_select::take::take(&values, &places, None)?))
+                let from = part * ROLLING_ROWS.get();
+                Ok::<_, Error>((rows.clone(), values.take(&places[from..from + rows.len() as usize])?))
             };
             cells.push(parallel::try_map(parts.len() > 1, &parts, of_part)?);
         }
         Ok(cells)
+    }
+
+    /// How many rows a thread computes at once: so many that it reads few of them twice.
+    fn step(&self, Started { ordered, stamps, .. }: &Started) -> usize {
+        /// Windows that are looked at, and how many of the widest of them a thread takes at least.
+        const SAMPLES: usize = 16;
+        const WINDOWS: usize = 4;
+        let len = ordered.order.len();
+        let sampled = (0..len).step_by((len / SAMPLES).max(1));
+        let widths = sampled.flat_map(|at| self.frames(&ordered.starts, stamps, at..at + 1)).map(|frame| frame.len());
+        ROLLING_ROWS.get().max(widths.max().unwrap_or(0).saturating_mul(WINDOWS))
     }
 
     /// The windows of the rows at some places of all groups, as places of them.

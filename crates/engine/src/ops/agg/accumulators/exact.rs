@@ -212,7 +212,7 @@ impl Removable for ExactSum {
 }
 
 /// The sum and its rounding error, exactly.
-#[inline]
+#[inline(always)]
 pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_part = sum - a;
@@ -220,6 +220,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// The product and its rounding error, exactly (unless it leaves the range of doubles).
+#[inline]
 pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     let ((a_high, a_low), (b_high, b_low)) = (split(a), split(b));

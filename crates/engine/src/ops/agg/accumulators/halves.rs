@@ -28,7 +28,7 @@ impl<K: Ord + Clone + Send + Sync + 'static> Halves<K> {
 
     /// How far from the least the place is.
     fn at(&self) -> f64 {
-        (self.len - 1) as f64 * self.part
+        place(self.len, self.part)
     }
 
     fn enter(&mut self, value: K, times: u64) {
@@ -75,20 +75,32 @@ impl<K: Ord + Clone + Send + Sync + 'static> Halves<K> {
             self.low_len += times;
         }
     }
+}
 
-    /// How much of the way from the value below the place to the one above it.
-    fn toward(&self, between: Interpolation) -> f64 {
-        let at = self.at();
-        let rest = at - at.floor();
-        match between {
-            Interpolation::Nearest => (at + 0.5).floor() - at.floor(),
-            Interpolation::Lower => 0.0,
-            Interpolation::Higher => rest.ceil(),
-            Interpolation::Midpoint if rest > 0.0 => 0.5,
-            Interpolation::Midpoint => 0.0,
-            Interpolation::Linear => rest,
-        }
+/// How far from the least of so many values the place is.
+fn place(len: u64, part: f64) -> f64 {
+    (len - 1) as f64 * part
+}
+
+/// How much of the way from the value below the place to the one above it.
+fn toward(at: f64, between: Interpolation) -> f64 {
+    let rest = at - at.floor();
+    match between {
+        Interpolation::Nearest => (at + 0.5).floor() - at.floor(),
+        Interpolation::Lower => 0.0,
+        Interpolation::Higher => rest.ceil(),
+        Interpolation::Midpoint if rest > 0.0 => 0.5,
+        Interpolation::Midpoint => 0.0,
+        Interpolation::Linear => rest,
     }
+}
+
+/// What [`Halves`] of these values give, which are in order.
+pub(crate) fn around<K: Clone>(values: &[K], part: f64, between: Interpolation) -> Option<(K, K, f64)> {
+    let last = values.len().checked_sub(1)?;
+    let at = place(values.len() as u64, part);
+    let below = (at.floor() as usize).min(last);
+    Some((values[below].clone(), values[(below + 1).min(last)].clone(), toward(at, between)))
 }
 
 impl<K: Ord + Clone + Send + Sync + 'static> Accumulator for Halves<K> {
@@ -113,7 +125,7 @@ impl<K: Ord + Clone + Send + Sync + 'static> Accumulator for Halves<K> {
     fn value(&self, between: &Interpolation) -> Option<(K, K, f64)> {
         let (below, _) = self.low.last()?;
         let above = self.high.first().map_or(below, |(above, _)| above);
-        Some((below.clone(), above.clone(), self.toward(*between)))
+        Some((below.clone(), above.clone(), toward(self.at(), *between)))
     }
 
     fn pieces(&self) -> usize {

@@ -15,19 +15,23 @@ mod laws;
 mod moments;
 mod multiset;
 mod pairs;
+mod quick;
 mod sketches;
 mod slide;
 mod sums;
+mod units;
 
 pub(crate) use self::exact::{ExactSum, HUGE, UP};
 pub(crate) use self::factors::{Factors, Product};
-pub(crate) use self::halves::Halves;
-pub(crate) use self::moments::{Comoments, Moments, Spread};
+pub(crate) use self::halves::{Halves, around};
+pub(crate) use self::moments::{Comoments, Moments, QuickMoments, Spread, squared};
 pub(crate) use self::multiset::{End, Extremum, Multiset, float_word, from_float_word, from_order_key, order_key};
 pub(crate) use self::pairs::{Correlation, Weighted};
+pub(crate) use self::quick::{Quick, TwoDoubles, slide_quickly};
 pub(crate) use self::sketches::{Buckets, DistinctSketch};
-pub(crate) use self::slide::{slide, slide_on_stacks};
+pub(crate) use self::slide::{slide, slide_extremes, slide_on_stacks, slide_sorted};
 pub(crate) use self::sums::{Count, Counted, LongSum, WideSum, WrappingSum};
+pub(crate) use self::units::{InUnits, UnitMoments};
 
 /// What is known of some values.
 pub(crate) trait Accumulator: Clone + Send + Sync + 'static {

@@ -7,6 +7,7 @@
 //! down by 2^600 before it is multiplied, and the products are summed by how many of their factors were.
 
 use super::exact::{ExactSum, HUGE, grow_expansion, rounded, two_product, two_sum};
+use super::quick::{Quick, ThreeDoubles, TwoDoubles};
 use super::{Accumulator, Removable};
 
 /// From here on a value is scaled down: products of smaller ones, and the squares of their sums, are doubles.
@@ -116,28 +117,12 @@ impl Products {
         (rounded(&total), times)
     }
 
-    /// [`Products::centred`] from pairs of doubles, where it is certain that it is rounded as the exact value is.
+    /// As [`centred_in_pairs`], where two doubles hold each sum.
     fn in_pairs(&self, count: i64, sums: [&ExactSum; 2]) -> Option<f64> {
-        /// What is lost in pairs is less than this part of the greater term.
-        const LOST: f64 = f64::from_bits((1023 - 98) << 52);
-        /// Products of numbers from here on have an exact error.
-        const LEAST: f64 = f64::from_bits((1023 - 400) << 52);
         if self.large.is_some() {
             return None;
         }
-        let ((product, rest), first, second) = (self.sum.pair()?, sums[0].pair()?, sums[1].pair()?);
-        let count = count as f64;
-        let (whole, low) = two_product(product, count);
-        let (square, low_square) = two_product(first.0, second.0);
-        let most = whole.abs().max(square.abs());
-        if !(LEAST..=HUGE).contains(&most) {
-            return None;
-        }
-        let (low, low_square) = (low + rest * count, low_square + (first.0 * second.1 + first.1 * second.0));
-        let (high, error) = two_sum(whole, -square);
-        let (error, lost) = (error + (low - low_square), most * LOST);
-        let (least, greatest) = (high + (error - lost), high + (error + lost));
-        (least == greatest).then_some(least)
+        centred_in_pairs(count, self.sum.pair()?, [sums[0].pair()?, sums[1].pair()?])
     }
 
     /// The covariance of so many pairs with these sums; none where they are too few.
@@ -183,6 +168,16 @@ pub(crate) struct Spread {
     pub(crate) root: bool,
 }
 
+impl Spread {
+    /// The measure of so many values, of n Σxx − (Σx)²; none of too few.
+    #[inline]
+    pub(super) fn of(&self, centred: f64, count: i64) -> Option<f64> {
+        let degrees = count - i64::from(self.ddof);
+        let variance = (centred / count as f64 / degrees as f64).max(0.0);
+        (degrees > 0).then(|| if self.root { variance.sqrt() } else { variance })
+    }
+}
+
 impl Accumulator for Moments {
     type In = f64;
     type How = Spread;
@@ -224,6 +219,78 @@ impl Removable for Moments {
         self.count -= other.count;
         self.sum.unmerge(&other.sum);
         self.squares.unmerge(&other.squares);
+    }
+}
+
+/// n Σxy − Σx Σy from pairs of doubles, where it is certain that it is rounded as the exact value is. The pair of products may
+/// leave out less than 2^-100 of their sum.
+#[inline]
+fn centred_in_pairs(count: i64, (product, rest): (f64, f64), [first, second]: [(f64, f64); 2]) -> Option<f64> {
+    /// What is lost in pairs is less than this part of the greater term.
+    const LOST: f64 = f64::from_bits((1023 - 98) << 52);
+    /// Products of numbers from here on have an exact error.
+    const LEAST: f64 = f64::from_bits((1023 - 400) << 52);
+    let count = count as f64;
+    let (whole, low) = two_product(product, count);
+    let (square, low_square) = two_product(first.0, second.0);
+    let most = whole.abs().max(square.abs());
+    if !(LEAST..=HUGE).contains(&most) {
+        return None;
+    }
+    let (low, low_square) = (low + rest * count, low_square + (first.0 * second.1 + first.1 * second.0));
+    let (high, error) = two_sum(whole, -square);
+    let (error, lost) = (error + (low - low_square), most * LOST);
+    let (least, greatest) = (high + (error - lost), high + (error + lost));
+    (least == greatest).then_some(least)
+}
+
+/// A value with its square and the rounding error of that; NaN in place of a value that is beyond [`QuickMoments`].
+#[inline(always)]
+pub(crate) fn squared(value: f64) -> [f64; 3] {
+    let (square, error) = two_product(value, value);
+    if value.abs() < LARGE { [value, square, error] } else { [f64::NAN; 3] }
+}
+
+/// [`Moments`] of values none of which is large, in a few words. A value is what [`squared`] gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QuickMoments {
+    sum: TwoDoubles,
+    squares: ThreeDoubles,
+}
+
+impl QuickMoments {
+    /// What [`Moments`] of so many values give.
+    #[inline]
+    pub(crate) fn value(&self, count: i64, how: &Spread) -> Option<f64> {
+        let sum = self.sum.pair();
+        let centred = self.squares.pair().and_then(|squares| centred_in_pairs(count, squares, [sum, sum]));
+        match centred {
+            Some(centred) => how.of(centred, count),
+            None => self.moments(count).value(how),
+        }
+    }
+
+    #[cold]
+    fn moments(&self, count: i64) -> Moments {
+        let mut moments = Moments { count, ..Moments::default() };
+        let (high, low) = self.sum.pair();
+        [low, high].into_iter().for_each(|part| moments.sum.add_finite(part));
+        self.squares.parts().into_iter().for_each(|part| moments.squares.sum.add_finite(part));
+        moments
+    }
+}
+
+impl Quick for QuickMoments {
+    type In = [f64; 3];
+
+    #[inline(always)]
+    fn enter(&mut self, [value, square, error]: [f64; 3]) -> bool {
+        self.sum.enter(value) & self.squares.enter((square, error))
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, [value, square, error]: [f64; 3]) -> bool {
+        self.sum.enter(-value) & self.squares.enter((-square, -error))
     }
 }
 

@@ -56,3 +56,54 @@ pub(crate) fn slide_on_stacks<A: Accumulator>(
         each(&whole);
     }
 }
+
+/// Calls `each` for each frame with the extreme of its keys, and `none` of no key: two stacks of bare keys.
+pub(crate) fn slide_extremes<K: Copy + Ord>(
+    (keys, none): (&[K], K),
+    frames: &[Range<usize>],
+    better: impl Fn(K, K) -> K,
+    mut each: impl FnMut(K, &Range<usize>),
+) {
+    let (mut late, mut end, mut turned) = (none, 0, 0);
+    // The extreme from each place to `turned`, the last place first.
+    let mut early: Vec<K> = Vec::new();
+    for frame in frames {
+        if frame.start >= turned {
+            (late, turned, end) = (none, frame.end, frame.end);
+            early.clear();
+            let mut whole = none;
+            early.extend(keys[frame.clone()].iter().rev().map(|key| {
+                whole = better(whole, *key);
+                whole
+            }));
+        }
+        late = keys[end..frame.end].iter().fold(late, |late, key| better(late, *key));
+        end = frame.end;
+        let place = turned.checked_sub(frame.start + 1);
+        each(place.map_or(late, |place| better(early[place], late)), frame);
+    }
+}
+
+/// Calls `each` for each frame with its values in order. For small frames: a value finds its place by a search, and those
+/// behind it move.
+pub(crate) fn slide_sorted<K: Ord + Clone>(values: &[Option<K>], frames: &[Range<usize>], mut each: impl FnMut(&[K])) {
+    let (mut inside, mut present): (Vec<K>, Range<usize>) = (Vec::new(), 0..0);
+    for frame in frames {
+        if frame.start >= present.end {
+            inside.clear();
+            inside.extend(values[frame.clone()].iter().flatten().cloned());
+            inside.sort_unstable();
+        } else {
+            for value in values[present.start..frame.start].iter().flatten() {
+                let place = inside.partition_point(|other| other < value);
+                inside.remove(place);
+            }
+            for value in values[present.end..frame.end].iter().flatten() {
+                let place = inside.partition_point(|other| other < value);
+                inside.insert(place, value.clone());
+            }
+        }
+        present = frame.clone();
+        each(&inside);
+    }
+}

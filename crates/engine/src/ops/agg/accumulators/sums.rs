@@ -5,7 +5,7 @@ use arrow_buffer::i256;
 use super::{Accumulator, Removable};
 
 /// How many values there are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count(pub(crate) i64);
 
 impl Accumulator for Count {
@@ -79,7 +79,7 @@ impl<A: Removable<How = ()>> Removable for Counted<A> {
 }
 
 /// A sum modulo 2^64.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WrappingSum(pub(crate) i64);
 
 impl Accumulator for WrappingSum {
@@ -113,7 +113,7 @@ impl Removable for WrappingSum {
 }
 
 /// A sum of 64-bit numbers, which no number of rows takes out of its range.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LongSum(pub(crate) i128);
 
 impl Accumulator for LongSum {
