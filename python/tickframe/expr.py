@@ -33,6 +33,7 @@ from tickframe.namespaces.name import NameNamespace
 from tickframe.namespaces.string import StringNamespace
 from tickframe.namespaces.struct import StructNamespace
 from tickframe.rolling import Rolls
+from tickframe.running import Runs
 
 if TYPE_CHECKING:
     import datetime as _dt
@@ -87,7 +88,7 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 
 @check_all
-class Expr(Arithmetic, Aggregates, Rolls):
+class Expr(Arithmetic, Aggregates, Rolls, Runs):
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
     __slots__ = ("_native",)
@@ -409,7 +410,7 @@ class Expr(Arithmetic, Aggregates, Rolls):
         descending: bool = False,
         nulls_last: bool = False,
     ) -> Expr:
-        """The same with aggregates taken over the row's group, shift and diff within it: one value a row, kept true.
+        """The same with aggregates taken over the row's group, and what reads other rows within it: one value a row, kept true.
 
         >>> import tickframe as tf
         >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
@@ -417,19 +418,22 @@ class Expr(Arithmetic, Aggregates, Rolls):
         [0.25, 1.0, 0.75]
         >>> t.with_columns(change=tf.col("x").diff().over("k")).to_dict()["change"]
         [None, None, 2]
+        >>> t.with_columns(sofar=tf.col("x").cum_sum().over("k", order_by="x", descending=True)).to_dict()["sofar"]
+        [4, 2, 3]
 
         Args:
             partition_by: columns or expressions; rows equal in them are one group, null being a value as any other.
                 Without them all rows are one group, as for an aggregate without ``over``.
             *more: further ones.
-            order_by: the order in which `first` and `last` are meant, rows that compare equal as they come. Sums, counts
-                and extremes are the same in every order. `shift` and `diff` go by the order of the rows.
+            order_by: the order in which `first`, `last`, `shift`, `diff`, `cum_sum` and its like, fills and windows of rows
+                are meant, rows that compare equal as they come; the order of the rows without it. Sums, counts and
+                extremes are the same in every order.
             descending: the greatest first.
             nulls_last: nulls last, not first.
 
         Raises:
-            InvalidOperationError: a position, the clock or random numbers within groups; `order_by` with `shift` or
-                `diff`.
+            InvalidOperationError: a position, the clock or random numbers within groups; `order_by` with what goes by an
+                order of its own: windows between stamps, `ewm_mean_by`, `rank`.
         """
         by = [] if partition_by is None else flatten([partition_by])
         order = [] if order_by is None else flatten([order_by])

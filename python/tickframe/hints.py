@@ -461,7 +461,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             arccosh arcsinh arctanh arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
             bitwise_and bitwise_count_ones bitwise_count_zeros bitwise_leading_ones bitwise_leading_zeros bitwise_or
             bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval cut entropy erf erfc
-            ext extend_constant explode gather gather_every hash hist index_of interpolate interpolate_by is_first_distinct
+            ext extend_constant explode gather gather_every hash hist index_of interpolate_by is_first_distinct
             is_last_distinct is_sorted kurtosis lower_bound mode peak_max peak_min pipe_with_dtype qcut reinterpret
             reshape rle rolling round_sig_figs sample search_sorted set_sorted shuffle skew top_k_by upper_bound
             """
@@ -516,35 +516,17 @@ NOT_YET: dict[str, frozenset[str]] = {
 
 RUNNING = frozenset(
     {
-        "backward_fill",
-        "forward_fill",
-        "ewm_mean",
-        "ewm_mean_by",
-        "ewm_std",
         "ewm_sum",
         "ewm_sum_by",
-        "ewm_var",
-        "rank",
         "rle_id",
-        "pct_change",
     }
-    | {f"cum_{name}" for name in ("sum", "prod", "min", "max", "count", "mean")}
     | {f"rolling_{name}{by}" for name in ("count", "map", "kurtosis", "rank", "skew") for by in ("", "_by")}
 )
-"""Names of polars whose values run on from row to row."""
+"""Names of polars whose values run on from row to row, and are not there."""
 
 RUNNING_OPERATORS = {
-    "cum_max": "cum_max",
-    "cum_mean": "cum_mean",
-    "cum_min": "cum_min",
-    "cum_prod": "cum_prod",
-    "cum_sum": "cum_sum",
-    "ewm_mean": "ema_tick",
-    "ewm_mean_by": "ema_time",
-    "ewm_std": "emstd_tick",
     "ewm_sum": "ems_tick",
     "ewm_sum_by": "ems_time",
-    "forward_fill": "forward_fill",
 }
 """The operators of `tf.update_by` that do it."""
 

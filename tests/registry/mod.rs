@@ -68,6 +68,7 @@ pub const SPECS: &[OpSpec] = &[
     OpSpec { name: "over", inputs: 1, draw: draw::over, over_blink: OverBlink::Refused },
     OpSpec { name: "shift_over", inputs: 1, draw: draw::shift_over, over_blink: OverBlink::Passes },
     OpSpec { name: "update_by", inputs: 1, draw: draw::update_by, over_blink: OverBlink::Carries },
+    OpSpec { name: "runs", inputs: 1, draw: draw::runs, over_blink: OverBlink::Refused },
     OpSpec { name: "rolling", inputs: 1, draw: draw::rolling, over_blink: OverBlink::Refused },
     OpSpec { name: "unique", inputs: 1, draw: draw::unique, over_blink: OverBlink::Accumulates },
     OpSpec { name: "pick", inputs: 1, draw: draw::pick, over_blink: OverBlink::Accumulates },

@@ -12,7 +12,7 @@ use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
 use formula::functions::Closed;
 use formula::values::Values;
-use formula::{Aggregate, Expr, Frame, Function, Reach, Rolling, Window};
+use formula::{Aggregate, Expr, Frame, Function, Reach, Rolling, Runs, Window};
 use model::{Fault, Value, ops};
 
 use super::{Aggregated, Stage};
@@ -204,6 +204,16 @@ impl Stage {
                 let operators = made.iter().map(operator).collect();
                 ask(Op::UpdateBy { by: by.clone(), inputs, operators }, one)
             }
+            Stage::Runs(by, order, backward, column, of, _, name) => {
+                let names = |names: Vec<&String>| names.into_iter().map(|name| Expr::column(name.as_str())).collect();
+                let (descending, nulls_last) =
+                    order.first().map_or((false, false), |first| (first.descending, first.nulls_last));
+                let order = names(order.iter().map(|by| &by.column).collect());
+                let window = Window { by: names(by.iter().collect()), order, descending, nulls_last, ..Window::default() };
+                let runs = Expr::column(column.as_str()).running(Runs { of: *of, backward: *backward }, None)?;
+                let made = runs.over(window)?.alias(name.as_str());
+                ask(columns(vec![made], true, Materialization::Stored), one)
+            }
             Stage::ShiftOver(by, column, n, name) => {
                 let by = by.iter().map(|key| Expr::column(key.as_str())).collect();
                 let shifted = Expr::call(Function::Shift { by: *n }, vec![Expr::column(column.as_str())])?;
@@ -368,6 +378,9 @@ impl Stage {
             Stage::UpdateBy(by, made) => {
                 let first = table.clone();
                 made.iter().try_fold(first, |table, (of, _, what, name)| ops::running(&table, by, of, what, name))?
+            }
+            Stage::Runs(by, order, backward, column, _, what, name) => {
+                ops::in_another_order(table, order, *backward, |turned| ops::running(turned, by, column, what, name))?
             }
             Stage::Rolling(by, on, [back, ahead], least, outputs) => {
                 let window = match on {

@@ -6,6 +6,7 @@ use engine::plan::{
     BadData, Bound, Clock, Control, Cumulative, Decay, Extent, How, Keep, Matches, RunningKind, Strategy, Validate,
 };
 use engine::testing::Tape;
+use formula::RunsOf;
 use model::ops;
 
 use super::{Aggregated, Shape, Stage};
@@ -661,6 +662,50 @@ pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         made.push((column, engine, model, name));
     }
     Some(Stage::UpdateBy(by, made))
+}
+
+/// A value that runs on, in another order of the rows than their own.
+pub fn runs(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
+    use ops::{Aggregator, Running};
+    in_order(shape)?;
+    let exact = shape.exact();
+    if exact.is_empty() {
+        return None;
+    }
+    let keys: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let by = some_columns(tape, &keys, 0);
+    let compared: Vec<(String, Kind)> =
+        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of(_))).cloned().collect();
+    let (descending, nulls_last) = (tape.chance(80), tape.chance(80));
+    let order = match compared.is_empty() || tape.chance(60) {
+        true => Vec::new(),
+        false => some_columns(tape, &compared, 1),
+    };
+    let order: Vec<ops::SortBy> =
+        order.into_iter().map(|column| ops::SortBy { column, descending, nulls_last }).collect();
+    let (column, kind) = tape.choose(&exact).clone();
+    let number = matches!(kind, Kind::Int | Kind::Float);
+    let cumulative = |model| Running::Cumulative(model, true);
+    let inexact = kind == Kind::Float;
+    let limit = tape.below(4);
+    let (of, model, result, inexact) = match tape.below(6) {
+        0 if number => (RunsOf::Sum, cumulative(Aggregator::Sum(1)), kind, inexact),
+        1 if compared.iter().any(|(name, _)| *name == column) => (RunsOf::Max, cumulative(Aggregator::Max), kind, false),
+        2 => (RunsOf::Count, Running::Cumulative(Aggregator::Count, false), Kind::Int, false),
+        3 => (RunsOf::Since, Running::Since, Kind::Int, false),
+        _ => {
+            // Codes of a dictionary become values.
+            let kind = if kind == Kind::Of("dict") { Kind::Of("other") } else { kind };
+            (RunsOf::Fill { limit: Some(limit) }, Running::Fill(limit), kind, false)
+        }
+    };
+    let name = shape.fresh();
+    shape.inexact.extend(inexact.then(|| name.clone()));
+    shape.columns.push((name.clone(), result));
+    // In the order of rows it is what `update_by` has.
+    let backward = tape.chance(100) || order.is_empty();
+    Some(Stage::Runs(by, order, backward, column, of, model, name))
 }
 
 /// Windows of rows, or between stamps; some lie beside their row.

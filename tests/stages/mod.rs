@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use engine::plan::{Bound, Extent, How, Keep, Matches, Op, RunningKind, Strategy, Validate};
 use engine::testing::random::KINDS;
 use engine::testing::{TableSpec, Tape, table_of};
+use formula::RunsOf;
 use model::{Compare, ops};
 
 use crate::expressions::{Both, Expressions, Kind};
@@ -58,6 +59,9 @@ pub enum Stage {
     ShiftOver(Vec<String>, String, i64, String),
     /// Key columns, and for each new column what it is of, what runs over it here and in the model, and its name.
     UpdateBy(Vec<String>, Vec<(String, RunningKind, ops::Running, String)>),
+    /// Key columns, the order in which rows are taken, whether from the last one on, the column that runs, how it does here and in
+    /// the model, and the name of the result.
+    Runs(Vec<String>, Vec<ops::SortBy>, bool, String, RunsOf, ops::Running, String),
     /// Key columns, the column of stamps of a window between stamps, how far it reaches back and ahead, of how few values there is
     /// no result, and the outputs.
     Rolling(Vec<String>, Option<String>, [i64; 2], u64, Vec<Aggregated>),

@@ -55,6 +55,7 @@ pub use tree::host::{Host, HostFailure, HostId};
 pub use tree::literal::Literal;
 pub use tree::name::ColumnName;
 pub use tree::rolling::{Frame, Reach, Rolling};
+pub use tree::runs::{Ewm, EwmOf, Ranking, Runs, RunsOf};
 pub use tree::types::type_name;
 
 // Names that operations of the engine say at the root; their doors are below.

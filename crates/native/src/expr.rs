@@ -226,7 +226,7 @@ impl PyExpr {
         nulls_last: bool,
     ) -> PyResult<PyExpr> {
         let trees = |given: Vec<Bound<'_, PyExpr>>| given.iter().map(|each| each.get().expr().clone()).collect();
-        let window = Window { by: trees(by), order: trees(order), descending, nulls_last, rolling: None };
+        let window = Window { by: trees(by), order: trees(order), descending, nulls_last, ..Window::default() };
         self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
     }
 
@@ -237,6 +237,13 @@ impl PyExpr {
         let order = stamps.into_iter().map(|stamps| stamps.get().expr().clone()).collect();
         let window = Window { order, rolling: Some(rolling), ..Window::default() };
         self.expr().clone().over(window).map(PyExpr::new).map_err(raised)
+    }
+
+    /// What runs on from row to row, by stamps if they are given. `runs`: as plans write it.
+    fn running(&self, runs: &str, stamps: Option<&Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
+        let runs = serde_json::from_str(runs).map_err(|why| PyValueError::new_err(format!("running: {why}")))?;
+        let stamps = stamps.map(|stamps| stamps.get().expr().clone());
+        self.expr().clone().running(runs, stamps).map(PyExpr::new).map_err(raised)
     }
 
     /// Over groups: the list of a group's values in place of each column.

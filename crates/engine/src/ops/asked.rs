@@ -60,6 +60,13 @@ pub(crate) enum Asked<'a> {
     Sort {
         by: &'a [SortBy],
     },
+    RowKeys {
+        name: &'a ColumnName,
+    },
+    BroughtHome {
+        home: &'a ColumnName,
+        made: &'a [ColumnName],
+    },
     TopK {
         by: &'a [SortBy],
         rows: u64,

@@ -1,6 +1,6 @@
 //! The columns that `update_by` makes beside the rows of a table, as values.
 
-use formula::Expr;
+use formula::{Ewm, EwmOf, Expr};
 use serde::{Deserialize, Serialize};
 
 /// One new column.
@@ -37,6 +37,15 @@ pub enum RunningKind {
     },
     /// The last value that is not null.
     ForwardFill,
+    /// The last value that is not null, for at most so many rows that have none.
+    Fill {
+        /// How many.
+        limit: u64,
+    },
+    /// How many rows ago the last value was that is not null.
+    Since,
+    /// A statistic of values whose weights fade with each row.
+    Ewm(Ewm),
     /// A value that fades.
     Decay {
         /// How values that come meet it.
@@ -125,6 +134,8 @@ pub enum BadData {
     Throw,
     /// The value is NaN from there on.
     Poison,
+    /// It is passed over, and its row has no value.
+    Null,
 }
 
 impl RunningKind {
@@ -140,7 +151,11 @@ impl RunningKind {
                 Cumulative::Count => "cum_count",
                 Cumulative::CountTrue => "cum_count_where",
             },
-            RunningKind::ForwardFill => "forward_fill",
+            RunningKind::ForwardFill | RunningKind::Fill { .. } => "forward_fill",
+            RunningKind::Since => "rows_since_value",
+            RunningKind::Ewm(Ewm { of: EwmOf::Mean, .. }) => "ewm_mean",
+            RunningKind::Ewm(Ewm { of: EwmOf::Var, .. }) => "ewm_var",
+            RunningKind::Ewm(Ewm { of: EwmOf::Std, .. }) => "ewm_std",
             RunningKind::Decay { of, clock, .. } => match (of, clock) {
                 (Decay::Mean, Clock::Ticks(_)) => "ema_tick",
                 (Decay::Mean, Clock::Time { .. }) => "ema_time",

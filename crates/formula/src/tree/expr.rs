@@ -16,7 +16,8 @@ use crate::tree::function::{Function, Struct};
 use crate::tree::host::HostId;
 use crate::tree::literal::Literal;
 use crate::tree::name::ColumnName;
-use crate::tree::rolling::Rolling;
+use crate::tree::rolling::{Frame, Rolling};
+use crate::tree::runs::{Runs, RunsOf};
 use crate::tree::set::LiveSet;
 use crate::tree::types::type_text;
 
@@ -104,6 +105,32 @@ pub struct Window {
     /// Which rows of the group, if not all. By stamps, they are those of `order`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolling: Option<Rolling>,
+    /// What runs on from row to row of the group, if it is that. By stamps, they are those of `order`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Runs>,
+}
+
+impl Window {
+    /// Whether it moves along with the row.
+    pub fn moves(&self) -> bool {
+        self.rolling.is_some() || self.runs.is_some()
+    }
+
+    /// Whether `order` is the column of stamps that the window itself goes by.
+    pub fn has_stamps(&self) -> bool {
+        let between = matches!(self.rolling, Some(Rolling { frame: Frame::Range { .. }, .. }));
+        between || self.runs.is_some_and(|runs| matches!(runs.of, RunsOf::EwmMeanBy { .. }))
+    }
+
+    /// Whether rows are taken in another order than their own.
+    pub fn is_ordered(&self) -> bool {
+        !self.order.is_empty() && !self.has_stamps()
+    }
+
+    /// Whether it goes by an order that is no other window's matter: of stamps, or of the values.
+    fn has_own_order(&self) -> bool {
+        self.has_stamps() || self.runs.is_some_and(|runs| runs.has_own_order())
+    }
 }
 
 impl Expr {
@@ -162,7 +189,7 @@ impl Expr {
     /// another way is refused: no operation has it.
     pub fn over(self, window: Window) -> Result<Expr, Error> {
         let grouped = !(window.by.is_empty() && window.order.is_empty());
-        if grouped && window.rolling.is_none() && self.needs_more_than_neighbours() {
+        if grouped && !window.moves() && self.needs_more_than_neighbours() {
             return Err(Error::Unsupported {
                 what: format!(
                     "what reads a position, the clock or random numbers over groups, as {} does,",
@@ -171,42 +198,63 @@ impl Expr {
                 advice: "aggregates, shift and diff are; make a column of the rest before",
             });
         }
-        let ordered = !window.order.is_empty() && window.rolling.is_none();
-        if ordered && (self.reads_neighbours() || self.rolls()) {
+        if !window.order.is_empty() && !window.moves() && self.goes_its_own_way() {
             return Err(Error::Unsupported {
-                what: format!(
-                    "{} in another order than that of the rows, as in {},",
-                    if self.rolls() { "rolling windows" } else { "shift and diff" },
-                    self.to_python()
-                ),
-                advice: "sort the table first, and leave order_by out",
+                what: format!("what goes by an order of its own in another one, as in {},", self.to_python()),
+                advice: "leave order_by out: windows between stamps go by these, and a rank by its values",
             });
         }
         if let Expr::Over { window: own, .. } = &self
-            && own.rolling.is_some()
+            && own.moves()
             && own.by.is_empty()
-            && window.rolling.is_none()
+            && !window.moves()
         {
-            return self.rolling_over(&window.by).within_limits();
+            return self.moving_over(&window).within_limits();
         }
-        let input = Arc::new(self.rolling_over(&window.by));
-        Expr::Over { input, window: Arc::new(window) }.within_limits()
+        let input = if window.moves() { self } else { self.moving_over(&window) };
+        Expr::Over { input: Arc::new(input), window: Arc::new(window) }.within_limits()
     }
 
-    /// Whether an aggregate of a window that moves along stands anywhere in it.
+    /// What runs on from row to row. `stamps`: by which, if it goes by stamps.
+    pub fn running(self, runs: Runs, stamps: Option<Expr>) -> Result<Expr, Error> {
+        if self.is_aggregate() {
+            return Err(Error::Unsupported {
+                what: format!("{} of an aggregate, as in {},", runs.name(), self.to_python()),
+                advice: "say of which groups the aggregate is: .over(keys)",
+            });
+        }
+        self.over(Window { order: stamps.into_iter().collect(), runs: Some(runs), ..Window::default() })
+    }
+
+    /// Whether a window that moves along, or a value that runs on, stands anywhere in it.
     pub fn rolls(&self) -> bool {
-        matches!(self, Expr::Over { window, .. } if window.rolling.is_some()) || self.children().any(Expr::rolls)
+        matches!(self, Expr::Over { window, .. } if window.moves()) || self.children().any(Expr::rolls)
     }
 
-    /// The expression with its moving windows within these groups, where they are within none.
-    fn rolling_over(&self, by: &[Expr]) -> Expr {
+    /// Whether one of those goes by an order of its own, and may come to be over groups.
+    fn goes_its_own_way(&self) -> bool {
         match self {
-            Expr::Over { input, window } if window.rolling.is_some() && window.by.is_empty() => {
-                let window = Window { by: by.to_vec(), ..Window::clone(window) };
-                Expr::Over { input: Arc::new(input.rolling_over(by)), window: Arc::new(window) }
+            Expr::Over { window, .. } if window.moves() && window.by.is_empty() && window.has_own_order() => true,
+            Expr::Over { window, .. } if !window.moves() || !window.by.is_empty() => false,
+            other => other.children().any(Expr::goes_its_own_way),
+        }
+    }
+
+    /// The expression with what moves along in it within these groups and in this order, where it is within none.
+    fn moving_over(&self, over: &Window) -> Expr {
+        match self {
+            Expr::Over { input, window } if window.moves() && window.by.is_empty() => {
+                let own = Window { by: over.by.clone(), ..Window::clone(window) };
+                let window = if own.order.is_empty() && !own.has_own_order() {
+                    let Window { order, descending, nulls_last, .. } = over.clone();
+                    Window { order, descending, nulls_last, ..own }
+                } else {
+                    own
+                };
+                Expr::Over { input: Arc::new(input.moving_over(over)), window: Arc::new(window) }
             }
             Expr::Over { .. } => self.clone(),
-            other if other.rolls() => other.map_children(&mut |child| child.rolling_over(by)),
+            other if other.rolls() => other.map_children(&mut |child| child.moving_over(over)),
             other => other.clone(),
         }
     }
@@ -409,6 +457,7 @@ pub fn split_conjunction(expr: &Expr) -> Vec<&Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::rolling::Reach;
 
     fn col(name: &str) -> Expr {
         Expr::column(name)
@@ -471,7 +520,7 @@ mod tests {
         assert_eq!(over.columns(), ["x", "k"]);
         assert_eq!(over.to_python(), "col(\"x\").sum().over(col(\"k\"))");
         assert_eq!(Expr::column(over.hidden(3)).to_python(), over.to_python());
-        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true, rolling: None };
+        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true, ..Window::default() };
         let ordered = sum.over(order).unwrap();
         assert_eq!(
             ordered.to_python(),
@@ -483,11 +532,36 @@ mod tests {
         let before = Expr::call(Function::Shift { by: 1 }, vec![col("x")]).unwrap();
         assert!(before.clone().over(by.clone()).unwrap().reads_groups());
         let order = Window { order: vec![col("t")], ..by.clone() };
-        let error = before.over(order).unwrap_err().to_string();
-        assert!(error.contains("shift and diff in another order"), "{error}");
+        assert!(before.over(order).unwrap().reads_groups());
         let position = add(col("x"), Expr::call(Function::Position, vec![]).unwrap());
         let error = position.over(by).unwrap_err().to_string();
         assert!(error.contains("a position") && error.contains("over groups"), "{error}");
+    }
+
+    #[test]
+    fn what_runs_on_takes_the_groups_and_the_order_that_it_has_none_of() {
+        let runs = |of| Runs { of, backward: false };
+        let sum = col("x").running(runs(RunsOf::Sum), None).unwrap();
+        assert_eq!(sum.to_python(), "col(\"x\").cum_sum()");
+        let window = Window { by: vec![col("k")], order: vec![col("t")], descending: true, ..Window::default() };
+        let over = add(sum.clone(), col("y")).over(window.clone()).unwrap();
+        assert_eq!(
+            over.to_python(),
+            "(col(\"x\").cum_sum().over(col(\"k\"), order_by=[col(\"t\")], descending=True) + col(\"y\"))\
+             .over(col(\"k\"), order_by=[col(\"t\")], descending=True)"
+        );
+        let twice = sum.clone().over(window.clone()).unwrap();
+        assert_eq!(twice.clone().over(Window { by: vec![col("g")], ..Window::default() }).unwrap().columns()[0], "x");
+        let text = serde_json::to_string(&twice).unwrap();
+        assert_eq!(serde_json::from_str::<Expr>(&text).unwrap(), twice);
+        let fading = RunsOf::EwmMeanBy { half_life: Reach::Span(2_000_000_000) };
+        let fading = col("x").running(runs(fading), Some(col("t"))).unwrap();
+        assert_eq!(fading.to_python(), "col(\"x\").ewm_mean_by(col(\"t\"), half_life=\"2s\")");
+        let error = fading.over(window).unwrap_err().to_string();
+        assert!(error.contains("an order of its own"), "{error}");
+        let mean = Expr::aggregate(Aggregate::Mean, Some(col("x"))).unwrap();
+        let error = mean.running(runs(RunsOf::Sum), None).unwrap_err().to_string();
+        assert!(error.contains("cum_sum of an aggregate"), "{error}");
     }
 
     #[test]

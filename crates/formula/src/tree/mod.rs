@@ -17,6 +17,7 @@ pub(crate) mod quantile;
 pub(crate) mod repr;
 mod results;
 pub(crate) mod rolling;
+pub(crate) mod runs;
 pub(crate) mod set;
 pub(crate) mod settings;
 pub(crate) mod types;

@@ -38,6 +38,7 @@ impl Expr {
                 format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
             }
             Expr::Over { input, window } if window.rolling.is_some() => rolling(input, window),
+            Expr::Over { input, window } if window.runs.is_some() => running(input, window),
             Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),
             Expr::Host { function, args } => format!("{}({})", function.name(), joined(args, Expr::to_python)),
             Expr::Call { function, args } => call(*function, args),
@@ -47,7 +48,7 @@ impl Expr {
 
 /// An aggregate of a window that moves along, as the method that gives it.
 fn rolling(input: &Expr, window: &Window) -> String {
-    let by = window.order.first().map(Expr::to_python);
+    let by = window.order.first().filter(|_| window.has_stamps()).map(Expr::to_python);
     let given = window.rolling.map(|rolling| rolling.text(by.as_deref())).unwrap_or_default();
     let ends = if by.is_some() { "_by" } else { "" };
     let text = match input {
@@ -56,9 +57,22 @@ fn rolling(input: &Expr, window: &Window) -> String {
         }
         other => format!("{}.rolling{ends}({given})", other.to_python()),
     };
-    match window.by.is_empty() {
+    let order = if window.has_stamps() { Vec::new() } else { window.order.clone() };
+    match window.by.is_empty() && order.is_empty() {
         true => text,
-        false => format!("{text}.over({})", joined(&window.by, Expr::to_python)),
+        false => format!("{text}.over({})", over(&Window { order, ..window.clone() })),
+    }
+}
+
+/// A value that runs on, as the method that gives it.
+fn running(input: &Expr, window: &Window) -> String {
+    let Some(runs) = window.runs else { return input.to_python() };
+    let stamps = window.order.first().filter(|_| window.has_stamps()).map(Expr::to_python);
+    let text = format!("{}.{}", input.to_python(), runs.text(stamps.as_deref()));
+    let order = if window.has_stamps() { Vec::new() } else { window.order.clone() };
+    match window.by.is_empty() && order.is_empty() {
+        true => text,
+        false => format!("{text}.over({})", over(&Window { order, ..window.clone() })),
     }
 }
 

@@ -60,7 +60,7 @@ pub use pivot::pivot;
 pub use range_join::{Bound, RangeJoin, range_join};
 pub use rename::rename;
 pub use rolling::{Rolling, Window, rolling};
-pub use running::{Bad, Decay, Fades, Running, running};
+pub use running::{Bad, Decay, Ewm, EwmOf, Fades, Running, in_another_order, running};
 pub use select::select;
 pub use shift_over::shift_over;
 pub use sort::{SortBy, sort};

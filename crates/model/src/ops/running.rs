@@ -13,8 +13,42 @@ pub enum Running {
     CountTrue,
     /// The last value that is not null.
     ForwardFill,
+    /// The last value, of at most so many rows before.
+    Fill(u64),
+    /// How many rows ago that was.
+    Since,
+    /// A statistic whose weights fade with each row.
+    Ewm(Ewm),
     /// A value that fades.
     Decay(Fades),
+}
+
+/// How weights fade with each row.
+#[derive(Clone, Copy, Debug)]
+pub struct Ewm {
+    /// What is computed with them.
+    pub of: EwmOf,
+    /// What a row takes from those before.
+    pub alpha: f64,
+    /// Whether the first value weighs no more than others.
+    pub adjust: bool,
+    /// Whether rows without a value are as if they were not there.
+    pub ignore_nulls: bool,
+    /// Whether a variance is that of the values themselves.
+    pub bias: bool,
+    /// Of fewer values there is none.
+    pub min_samples: u64,
+}
+
+/// What is computed with weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EwmOf {
+    /// The mean.
+    Mean,
+    /// The variance.
+    Var,
+    /// Its root.
+    Std,
 }
 
 /// How a value fades.
@@ -56,6 +90,8 @@ pub enum Bad {
     Throw,
     /// NaN from there on.
     Poison,
+    /// Nothing, and the row has no value.
+    Null,
 }
 
 /// The table with a further column that runs over `column`, group by group.
@@ -81,9 +117,99 @@ pub fn running(input: &Table, by: &[String], column: &str, what: &Running, outpu
             Running::ForwardFill => {
                 cells.iter().rev().find(|cell| !cell.is_null()).map_or(Value::Null, |cell| (*cell).clone())
             }
+            Running::Fill(limit) => match since(&cells) {
+                Some(rows) if rows as u64 <= *limit => cells[place_of(&cells, rows)].clone(),
+                _ => Value::Null,
+            },
+            Running::Since => since(&cells).map_or(Value::Null, |rows| Value::Int(rows as i64)),
+            Running::Ewm(how) => weighted(&cells, how),
             Running::Decay(fades) => faded(input, &so_far, &cells, fades)?,
         };
         result.rows[place].1.push(value);
+    }
+    Ok(result)
+}
+
+/// How many rows before the last of these there is a value.
+fn since(cells: &[&Value]) -> Option<usize> {
+    cells.iter().rev().position(|cell| !cell.is_null())
+}
+
+fn place_of(cells: &[&Value], rows: usize) -> usize {
+    cells.len() - 1 - rows
+}
+
+/// The statistic of the last of these rows, from a list of all weights.
+fn weighted(cells: &[&Value], how: &Ewm) -> Value {
+    if cells.last().is_none_or(|cell| cell.is_null()) {
+        return Value::Null;
+    }
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for cell in cells {
+        let number = cell.as_number();
+        if number.is_some() || !how.ignore_nulls {
+            taken.iter_mut().for_each(|(weight, _)| *weight *= 1.0 - how.alpha);
+        }
+        let Some(number) = number else { continue };
+        let weight = if how.adjust || taken.is_empty() { 1.0 } else { how.alpha };
+        taken.push((weight, number));
+        if !how.adjust {
+            let all: f64 = taken.iter().map(|(weight, _)| weight).sum();
+            taken.iter_mut().for_each(|(weight, _)| *weight /= all);
+        }
+    }
+    if (taken.len() as u64) < how.min_samples {
+        return Value::Null;
+    }
+    let all: f64 = taken.iter().map(|(weight, _)| weight).sum();
+    let mean = taken.iter().map(|(weight, number)| weight * number).sum::<f64>() / all;
+    let greatest = taken.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
+    let near = |value: f64, bound: f64| match value.is_finite() {
+        true => Value::Near(value, bound),
+        false => Value::Float(f64::NAN),
+    };
+    if how.of == EwmOf::Mean {
+        return if mean.is_finite() { near(mean, greatest * 1e-9) } else { Value::Float(mean) };
+    }
+    let squares = taken.iter().map(|(weight, number)| weight * (number - mean) * (number - mean));
+    let variance = squares.sum::<f64>() / all;
+    let factor = match how.bias {
+        true => 1.0,
+        false if taken.len() < 2 => return Value::Null,
+        false => all * all / (all * all - taken.iter().map(|(weight, _)| weight * weight).sum::<f64>()),
+    };
+    let bound = greatest * greatest * 1e-9 * factor;
+    match how.of {
+        EwmOf::Std => near((variance * factor).sqrt(), bound.sqrt()),
+        _ => near(variance * factor, bound),
+    }
+}
+
+/// The table with what `make` adds to it in another order of its rows, each value beside its row.
+pub fn in_another_order(
+    input: &Table,
+    by: &[super::SortBy],
+    backward: bool,
+    make: impl Fn(&Table) -> Result<Table, Fault>,
+) -> Result<Table, Fault> {
+    let mut turned = input.clone();
+    turned.names.push("place".to_owned());
+    for (place, (_, row)) in turned.rows.iter_mut().enumerate() {
+        row.push(Value::Int(place as i64));
+    }
+    if !by.is_empty() {
+        turned = super::sort(&turned, by);
+    }
+    if backward {
+        turned.rows.reverse();
+    }
+    let made = make(&turned)?;
+    let mut result = input.clone();
+    result.names.extend(made.names[turned.names.len()..].iter().cloned());
+    for (_, row) in &made.rows {
+        if let Value::Int(place) = row[input.names.len()] {
+            result.rows[place as usize].1.extend(row[turned.names.len()..].iter().cloned());
+        }
     }
     Ok(result)
 }
@@ -126,6 +252,8 @@ fn faded(input: &Table, rows: &[usize], cells: &[&Value], how: &Fades) -> Result
         };
         match bad {
             Bad::Skip => {}
+            Bad::Null if place + 1 == cells.len() => return Ok(Value::Null),
+            Bad::Null => {}
             Bad::Reset => (taken, poisoned) = (Vec::new(), false),
             Bad::Throw => return Err(Fault("a cell without a number".to_owned())),
             Bad::Poison => poisoned = true,

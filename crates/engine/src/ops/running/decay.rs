@@ -48,6 +48,8 @@ enum Met {
     Number(f64),
     /// It has no part, and the state is what it says.
     Passed,
+    /// It has no part and no value.
+    Blank,
 }
 
 impl Fading {
@@ -61,11 +63,20 @@ impl Fading {
         };
         match what {
             BadData::Skip => {}
+            BadData::Null => return Ok(Met::Blank),
             BadData::Reset => *state = Faded::default(),
             BadData::Throw => return Err(fault),
             BadData::Poison => *state = Faded { begun: true, value: f64::NAN, variance: f64::NAN },
         }
         Ok(Met::Passed)
+    }
+
+    /// Whether the row of a cell has no value.
+    fn is_blank(&self, cell: Option<f64>) -> bool {
+        match cell {
+            Some(number) => number.is_nan() && self.control.on_nan == BadData::Null,
+            None => self.control.on_null == BadData::Null,
+        }
     }
 
     /// Takes a number in, of which so much is left of what was there.
@@ -122,14 +133,16 @@ impl Kernel for ByTicks {
 
     #[inline]
     fn step(&self, state: &mut Faded, input: &Option<f64>) -> Result<Option<f64>, Fault> {
-        if let Met::Number(number) = self.fading.met(state, *input)? {
-            self.fading.take(state, number, self.left);
+        match self.fading.met(state, *input)? {
+            Met::Number(number) => self.fading.take(state, number, self.left),
+            Met::Passed => {}
+            Met::Blank => return Ok(None),
         }
         Ok(self.fading.value(state))
     }
 
-    fn tells(&self, _: &Option<f64>) -> bool {
-        self.fading.of != Decay::Std
+    fn tells(&self, input: &Option<f64>) -> bool {
+        self.fading.of != Decay::Std && !self.fading.is_blank(*input)
     }
 
     fn same(&self, one_of: &Faded, other: &Faded) -> bool {
@@ -170,10 +183,14 @@ impl Kernel for ByTime {
             return Err(Fault::Back);
         }
         state.seen = Some(stamp);
-        if let Met::Number(number) = self.fading.met(&mut state.faded, *cell)? {
-            let passed = if state.faded.begun { (i128::from(stamp) - i128::from(state.since)) as f64 } else { 0.0 };
-            self.fading.take(&mut state.faded, number, (-passed / self.nanos).exp());
-            state.since = stamp;
+        match self.fading.met(&mut state.faded, *cell)? {
+            Met::Number(number) => {
+                let passed = if state.faded.begun { (i128::from(stamp) - i128::from(state.since)) as f64 } else { 0.0 };
+                self.fading.take(&mut state.faded, number, (-passed / self.nanos).exp());
+                state.since = stamp;
+            }
+            Met::Passed => {}
+            Met::Blank => return Ok(None),
         }
         Ok(self.fading.value(&state.faded))
     }

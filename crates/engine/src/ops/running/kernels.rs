@@ -6,8 +6,10 @@ use formula::Aggregate;
 use super::Column;
 use super::cumulative::{Counts, DecimalSums, FloatProducts, FloatSums, Kept, LastCell, Whole, WholeMeans, WholeOf};
 use super::decay::{ByTicks, ByTime, Fading};
+use super::fill::{Limited, Since};
 use super::kernel::Kernel;
 use super::track::{Track, Tracked};
+use super::weighted::Weighted;
 use crate::error::Error;
 use crate::ops::agg::accumulators::End;
 use crate::ops::agg::extreme::{Decimals, Floats, Integers, Texts, WideDecimals};
@@ -39,7 +41,18 @@ pub(super) fn output(operation: &str, kind: &RunningKind, name: &str, input: &Da
             Cumulative::CountTrue if *input != DataType::Boolean => refused("a condition is Boolean"),
             Cumulative::Count | Cumulative::CountTrue => Ok(DataType::Int64),
         },
-        RunningKind::ForwardFill => Ok(input.clone()),
+        RunningKind::ForwardFill | RunningKind::Fill { .. } => Ok(input.clone()),
+        RunningKind::Since => Ok(DataType::Int64),
+        RunningKind::Ewm(ewm) => {
+            if !(ewm.alpha > 0.0 && ewm.alpha <= 1.0) {
+                let message = format!("{call} of the column {name:?}: alpha must be above 0 and at most 1, not {}", ewm.alpha);
+                return Err(Error::invalid(operation, message));
+            }
+            if !is_number(input) {
+                return refused("what fades is a number; cast it to Float64 first");
+            }
+            Ok(DataType::Float64)
+        }
         RunningKind::Decay { clock, .. } => {
             let span = match clock {
                 Clock::Ticks(ticks) => *ticks,
@@ -50,12 +63,16 @@ pub(super) fn output(operation: &str, kind: &RunningKind, name: &str, input: &Da
                     format!("{call} of the column {name:?}: what it fades by must be greater than 0, not {span}");
                 return Err(Error::invalid(operation, message));
             }
-            if !is_plain_number(input) && !matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..)) {
+            if !is_number(input) {
                 return refused("what fades is a number; cast it to Float64 first");
             }
             Ok(DataType::Float64)
         }
     }
+}
+
+fn is_number(input: &DataType) -> bool {
+    is_plain_number(input) || matches!(input, DataType::Decimal128(..) | DataType::Decimal256(..))
 }
 
 fn is_plain_number(input: &DataType) -> bool {
@@ -108,8 +125,8 @@ pub(super) fn track(column: &Column) -> Box<dyn Track> {
                 Cumulative::Sum => of_kernel(Whole { of: WholeOf::Sum, null_at_null, output }, column),
                 Cumulative::Product if is_float => of_kernel(FloatProducts { null_at_null, output }, column),
                 Cumulative::Product => of_kernel(Whole { of: WholeOf::Product, null_at_null, output }, column),
-                Cumulative::Min => kept(Some(End::Least), null_at_null, column),
-                Cumulative::Max => kept(Some(End::Greatest), null_at_null, column),
+                Cumulative::Min => kept(Some(End::Least), null_at_null, None, column),
+                Cumulative::Max => kept(Some(End::Greatest), null_at_null, None, column),
                 Cumulative::Mean if input.is_floating() => {
                     of_kernel(FloatSums { mean: true, null_at_null, output }, column)
                 }
@@ -121,7 +138,10 @@ pub(super) fn track(column: &Column) -> Box<dyn Track> {
                 }
             }
         }
-        RunningKind::ForwardFill => kept(None, false, column),
+        RunningKind::ForwardFill => kept(None, false, None, column),
+        RunningKind::Fill { limit } => kept(None, false, Some(*limit), column),
+        RunningKind::Since => of_kernel(Since, column),
+        RunningKind::Ewm(ewm) => of_kernel(Weighted(*ewm), column),
         RunningKind::Decay { of, clock, control } => {
             let fading = Fading { of: *of, control: *control };
             match clock {
@@ -144,23 +164,34 @@ fn is_word(kind: &DataType) -> bool {
     kind.is_temporal() && !matches!(kind, DataType::Interval(_)) || *kind == DataType::Boolean
 }
 
-/// One of the values of any type: an extreme, or the last.
-fn kept(end: Option<End>, null_at_null: bool, column: &Column) -> Box<dyn Track> {
+/// One of the values of any type: an extreme, or the last, which is known for so many rows without a value.
+fn kept(end: Option<End>, null_at_null: bool, limit: Option<u64>, column: &Column) -> Box<dyn Track> {
     let cells = column.input.clone();
     match &column.input {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => {
             // NaN loses.
             let family = Floats { cells, nan_first: end == Some(End::Greatest) };
-            of_kernel(Kept { family, end, null_at_null }, column)
+            limited(Kept { family, end, null_at_null }, limit, column)
         }
-        DataType::Decimal128(..) => of_kernel(Kept { family: Decimals { cells }, end, null_at_null }, column),
-        DataType::Decimal256(..) => of_kernel(Kept { family: WideDecimals { cells }, end, null_at_null }, column),
+        DataType::Decimal128(..) => limited(Kept { family: Decimals { cells }, end, null_at_null }, limit, column),
+        DataType::Decimal256(..) => limited(Kept { family: WideDecimals { cells }, end, null_at_null }, limit, column),
         DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            of_kernel(Kept { family: Texts { cells }, end, null_at_null }, column)
+            limited(Kept { family: Texts { cells }, end, null_at_null }, limit, column)
         }
         kind if kind.is_integer() || is_word(kind) => {
-            of_kernel(Kept { family: Integers { cells }, end, null_at_null }, column)
+            limited(Kept { family: Integers { cells }, end, null_at_null }, limit, column)
         }
-        _ => of_kernel(LastCell { output: column.output.clone() }, column),
+        _ => limited(LastCell { output: column.output.clone() }, limit, column),
+    }
+}
+
+fn limited<T, K>(kernel: K, limit: Option<u64>, column: &Column) -> Box<dyn Track>
+where
+    T: Clone + Send + Sync + 'static,
+    K: Kernel<In = Option<T>>,
+{
+    match limit {
+        Some(limit) => of_kernel(Limited { inner: kernel, limit }, column),
+        None => of_kernel(kernel, column),
     }
 }

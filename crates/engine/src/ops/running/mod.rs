@@ -13,6 +13,7 @@
 
 mod cumulative;
 mod decay;
+mod fill;
 mod groups;
 mod kernel;
 mod kernels;
@@ -20,6 +21,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod track;
+mod weighted;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Running columns beside the model, and what they tell.
 
-use formula::ColumnName;
+use formula::{ColumnName, Ewm, EwmOf};
 use model::Compare;
 use model::ops::{self, Aggregator, Bad, Fades};
 
@@ -25,6 +25,7 @@ fn bad_of(bad: BadData) -> Bad {
         BadData::Reset => Bad::Reset,
         BadData::Throw => Bad::Throw,
         BadData::Poison => Bad::Poison,
+        BadData::Null => Bad::Null,
     }
 }
 
@@ -84,7 +85,28 @@ fn all() -> Vec<Pair> {
         decay("x", Decay::Min, Clock::Ticks(3.0), skip, BadData::Poison),
         decay("x", Decay::Max, Clock::Ticks(1.0), BadData::Poison, BadData::Reset),
         decay("x", Decay::Std, Clock::Ticks(4.0), skip, skip),
+        decay("x", Decay::Mean, Clock::Ticks(2.0), BadData::Null, BadData::Poison),
+        ("k", RunningKind::Fill { limit: 1 }, ops::Running::Fill(1)),
+        ("v", RunningKind::Fill { limit: 3 }, ops::Running::Fill(3)),
+        ("x", RunningKind::Since, ops::Running::Since),
+        ewm("x", EwmOf::Mean, [true, false, false], 1),
+        ewm("v", EwmOf::Mean, [false, true, false], 2),
+        ewm("v", EwmOf::Var, [true, true, false], 1),
+        ewm("x", EwmOf::Std, [false, false, true], 1),
     ]
+}
+
+/// Whether weights are adjusted, nulls passed over, and the variance biased.
+fn ewm(column: &'static str, of: EwmOf, [adjust, ignore_nulls, bias]: [bool; 3], min_samples: u64) -> Pair {
+    let alpha = 0.5;
+    let model_of = match of {
+        EwmOf::Mean => ops::EwmOf::Mean,
+        EwmOf::Var => ops::EwmOf::Var,
+        EwmOf::Std => ops::EwmOf::Std,
+    };
+    let model = ops::Ewm { of: model_of, alpha, adjust, ignore_nulls, bias, min_samples };
+    let engine = Ewm { of, alpha, adjust, ignore_nulls, bias, min_samples };
+    (column, RunningKind::Ewm(engine), ops::Running::Ewm(model))
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod pivot;
 mod range_join;
 mod recent;
 mod rolling;
+mod runs;
 mod sequential;
 mod sets;
 mod sync;

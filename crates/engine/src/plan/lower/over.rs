@@ -12,12 +12,13 @@
 use std::sync::Arc;
 
 use formula::hidden::next_hidden;
-use formula::{Aggregate, ColumnName, Expr, Function, Window};
+use formula::{Aggregate, ColumnName, Expr, Function, Runs, Window};
 
 use super::aggregate::composed;
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
 use super::rolling;
+use super::runs::{self, Order};
 use super::sets::{answer, tested};
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -36,8 +37,15 @@ struct Groups {
 
 /// Neighbours within the same groups: what is shifted, by how many rows, and the name of the column that stands for it.
 struct Neighbours {
-    by: Vec<Expr>,
+    /// Groups and order alone.
+    window: Window,
     parts: Vec<(Expr, i64, ColumnName)>,
+}
+
+/// Values that run on within the same groups, in one order: what they are of, what they are, and the name of the column.
+struct Running {
+    window: Window,
+    parts: Vec<(Expr, Runs, ColumnName)>,
 }
 
 /// What is to be joined to a table before its expressions can be computed.
@@ -45,8 +53,11 @@ struct Neighbours {
 struct Wanted {
     groups: Vec<Groups>,
     neighbours: Vec<Neighbours>,
+    running: Vec<Running>,
     /// Tests for membership, each with the name of the column that stands for it.
     sets: Vec<(Expr, ColumnName)>,
+    /// Why an expression cannot be taken apart.
+    refused: Option<formula::Error>,
     /// The number of the next hidden column.
     next: usize,
 }
@@ -72,11 +83,17 @@ pub(super) fn planned(
     // The innermost first: what stands inside an aggregate must be a column before.
     while over.iter().any(Expr::reads_groups) {
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
+        if let Some(error) = wanted.refused.take() {
+            return Err(Error::Formula { operation: (&*call.method).into(), error });
+        }
         for group in std::mem::take(&mut wanted.groups) {
             wide = joined(call, &wide, &group, &mut wanted.next, columns)?;
         }
         for group in std::mem::take(&mut wanted.neighbours) {
             wide = shifted(call, &wide, &group, &mut wanted.next, columns)?;
+        }
+        for group in std::mem::take(&mut wanted.running) {
+            wide = ran(call, &wide, &group, &mut wanted.next, columns)?;
         }
         for (test, name) in std::mem::take(&mut wanted.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
@@ -131,7 +148,10 @@ fn refuse(call: &Call, table: &Table, expressions: &[Expr], on_error: OnError) -
     let fails = |expression: &Expr| match expression {
         Expr::Aggregate { inputs, .. } => inputs.iter().any(|input| !is_column(input)),
         Expr::Over { input, window } => {
-            window.by.iter().chain(&window.order).any(|one| !is_column(one)) || any(input, &shifts_more)
+            let of_more = window.runs.is_some() && !is_column(input);
+            of_more
+                || window.by.iter().chain(&window.order).any(|one| !is_column(one))
+                || any(input, &shifts_more)
         }
         _ => false,
     };
@@ -158,9 +178,12 @@ fn is_column(expression: &Expr) -> bool {
 fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
     let waits = expression.children().any(Expr::reads_tables);
     match expression {
-        Expr::Over { input, window } if !waits && !window.by.is_empty() && input.reads_neighbours() => {
+        Expr::Over { input, window }
+            if !waits && (!window.by.is_empty() || window.is_ordered()) && input.reads_neighbours() =>
+        {
             Expr::Over { input: neighbours_lifted(input, window, wanted).into(), window: window.clone() }
         }
+        Expr::Over { input, window } if !waits && window.runs.is_some() => runs_lifted(expression, input, window, wanted),
         Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
         Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
         Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {
@@ -201,10 +224,59 @@ fn neighbours_lifted(expression: &Expr, window: &Arc<Window>, wanted: &mut Wante
     }
 }
 
+/// A column in place of what runs on within these groups, or what is made of several of them.
+fn runs_lifted(expression: &Expr, input: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
+    let Some(runs) = window.runs else { return expression.clone() };
+    match runs::composed(input, window) {
+        Ok(Some(made)) => return made,
+        Ok(None) => {}
+        Err(error) => {
+            wanted.refused = Some(error);
+            return Expr::literal(formula::Literal::Null);
+        }
+    }
+    let in_one = |known: &Running| {
+        let with = Window { runs: known.window.runs, ..window.clone() };
+        known.window == with && known.window.runs.is_some_and(|own| own.backward == runs.backward)
+    };
+    let place = wanted.running.iter().position(in_one).unwrap_or_else(|| {
+        wanted.running.push(Running { window: window.clone(), parts: Vec::new() });
+        wanted.running.len() - 1
+    });
+    let parts = &mut wanted.running[place].parts;
+    if let Some((.., name)) = parts.iter().find(|(known, of, _)| known == input && *of == runs) {
+        return Expr::column(name);
+    }
+    let name = expression.hidden(taken(&mut wanted.next));
+    parts.push((input.clone(), runs, name.clone()));
+    Expr::column(name)
+}
+
+/// The table with what runs on within these groups beside its rows.
+fn ran(call: &Call, table: &Table, group: &Running, next: &mut usize, columns: Columns) -> Result<Table, Error> {
+    let mut hidden = Hidden::new(next);
+    let keys = hidden.keys(&group.window.by);
+    let order = hidden.keys(&group.window.order);
+    let part = |(input, runs, name): &(Expr, Runs, ColumnName)| runs::Part {
+        input: hidden.name(input),
+        runs: *runs,
+        name: name.clone(),
+    };
+    let parts: Vec<runs::Part> = group.parts.iter().map(part).collect();
+    let wide = hidden.columns(call, table, columns)?;
+    runs::ran(call, &wide, &keys, &Order::of(&group.window, order), &parts, next)
+}
+
 /// A column in place of a neighbour within these groups; equal ones are one column.
 fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted: &mut Wanted) -> Expr {
-    let place = wanted.neighbours.iter().position(|known| known.by == window.by).unwrap_or_else(|| {
-        wanted.neighbours.push(Neighbours { by: window.by.clone(), parts: Vec::new() });
+    let order = if window.is_ordered() { window.order.clone() } else { Vec::new() };
+    let own = Window { by: window.by.clone(), order, ..Window::default() };
+    let own = match own.order.is_empty() {
+        true => own,
+        false => Window { descending: window.descending, nulls_last: window.nulls_last, ..own },
+    };
+    let place = wanted.neighbours.iter().position(|known| known.window == own).unwrap_or_else(|| {
+        wanted.neighbours.push(Neighbours { window: own, parts: Vec::new() });
         wanted.neighbours.len() - 1
     });
     let parts = &mut wanted.neighbours[place].parts;
@@ -220,11 +292,15 @@ fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted
 /// The table with the neighbours within these groups beside its rows.
 fn shifted(call: &Call, table: &Table, group: &Neighbours, next: &mut usize, columns: Columns) -> Result<Table, Error> {
     let mut hidden = Hidden::new(next);
-    let keys = hidden.keys(&group.by);
+    let keys = hidden.keys(&group.window.by);
+    let order = hidden.keys(&group.window.order);
     let parts: Vec<(String, i64, ColumnName)> =
         group.parts.iter().map(|(of, by, name)| (hidden.name(of), *by, name.clone())).collect();
+    let made: Vec<ColumnName> = group.parts.iter().map(|(.., name)| name.clone()).collect();
     let wide = hidden.columns(call, table, columns)?;
-    call.attach(&GroupedShift::new(&call.method, &wide, &keys, &parts)?, std::slice::from_ref(&wide))
+    runs::in_order(call, &wide, &Order::of(&group.window, order), &made, next, |turned| {
+        call.attach(&GroupedShift::new(&call.method, turned, &keys, &parts)?, std::slice::from_ref(turned))
+    })
 }
 
 /// Expressions that must be columns before an operation can read them by name.
@@ -315,7 +391,13 @@ fn joined(call: &Call, table: &Table, groups: &Groups, next: &mut usize, columns
         };
         let parts: Vec<Expr> = parts.iter().map(read).collect();
         let wide = hidden.columns(call, table, columns)?;
-        return rolling::beside(call, &wide, window, keys, order, &parts);
+        if !window.is_ordered() {
+            return rolling::beside(call, &wide, window, keys, order, &parts);
+        }
+        let made = parts.iter().map(Expr::output_column).collect::<Result<Vec<_>, _>>()?;
+        return runs::in_order(call, &wide, &Order::of(window, order), &made, next, |turned| {
+            rolling::beside(call, turned, window, keys, Vec::new(), &parts)
+        });
     }
     let mut wide = hidden.columns(call, table, columns)?;
     if keys.is_empty() {
@@ -466,7 +548,7 @@ mod tests {
             order: vec![Expr::column("g")],
             descending: true,
             nulls_last: true,
-            rolling: None,
+            ..Window::default()
         };
         let first = of(Aggregate::First, "v").over(window).expect("over groups").alias("first");
         check_law(
