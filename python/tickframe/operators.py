@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import check_all, text
 from tickframe.describe import named, short
 from tickframe.expr import Expr, flatten, spread
-from tickframe.formulas import bind
+from tickframe.formulas import Formula, bind
 from tickframe.functions import col
 from tickframe.handles import itself, table_of
 from tickframe.names import names_of, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from types import FrameType
 
     from tickframe.dtypes import DataType
+    from tickframe.expr import IntoExpr
     from tickframe.names import Names
     from tickframe.table import Table
 
@@ -77,7 +80,7 @@ class UpdateBy:
 
     __slots__ = ()
 
-    def update_by(self, ops: Operators, by: Names | None = None) -> Table:
+    def update_by(self, ops: Operators, by: Names | None = None, *, reset: IntoExpr | None = None) -> Table:
         """All columns, and beside them columns that are computed from the rows of each group, in row order.
 
         The rows stay as they are. A column of a name that is there takes its place. One call computes all its operators
@@ -87,11 +90,15 @@ class UpdateBy:
         >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
         >>> t.update_by([tf.update_by.cum_sum("total = x"), tf.update_by.cum_max("most = x")], by="k").to_dicts()[2]
         {'k': 'a', 'x': 3, 'total': 4, 'most': 3}
+        >>> t.update_by(tf.update_by.cum_sum("total = x"), reset="x == 2").to_dict()["total"]
+        [1, 2, 5]
 
         Args:
             ops: operators of `tf.update_by`, expressions with a name whose neighbours and aggregates are those of the group,
                 or lists of them.
             by: the columns that make groups; all rows are one without it.
+            reset: a condition, as a formula or an expression: all values begin anew in each row of the group in which it is
+                true. ``tf.col("day") != tf.col("day").shift()`` is true where another day begins.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -118,4 +125,14 @@ class UpdateBy:
                 hint = ', such as tf.update_by.cum_sum("total = x")'
                 given = short(item) if isinstance(item, str) else named(item)
                 raise TypeError(f"update_by: ops are operators of tf.update_by or expressions{hint}, not {given}")
-        return table_of(_native.update_by("update_by", table._native, keys, inputs, json.dumps(operators)))
+        if reset is not None:
+            inputs.append(_condition(reset, sys._getframe(1), table))
+        written = json.dumps(operators)
+        return table_of(_native.update_by("update_by", table._native, keys, inputs, written, reset is not None))
+
+
+def _condition(reset: object, frame: FrameType, table: Table) -> _native.Expr:
+    if not isinstance(reset, (str, Expr)):
+        raise TypeError(f"update_by: reset is a formula or an expression, not {named(reset)}")
+    given = Formula(reset, frame, "update_by: reset", filter=True) if isinstance(reset, str) else reset
+    return bind(given, table._native, "update_by")

@@ -36,7 +36,9 @@ def alpha_of(name: str, com: object, span: object, half_life: object, alpha: obj
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise TypeError(f"{name}: {key} is a number, not {named(value)}")
     number = float(value)
-    least, most = {"com": (0.0, math.inf), "span": (1.0, math.inf), "half_life": (0.0, math.inf), "alpha": (0.0, 1.0)}[key]
+    least, most = {"com": (0.0, math.inf), "span": (1.0, math.inf), "half_life": (0.0, math.inf), "alpha": (0.0, 1.0)}[
+        key
+    ]
     open_at_least = key in {"half_life", "alpha"}
     if not least <= number <= most or (open_at_least and number == least) or math.isinf(number):
         bound = f"greater than {least:g}" if open_at_least else f"at least {least:g}"

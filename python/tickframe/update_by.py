@@ -314,7 +314,11 @@ def _by_time(
     nanos = nanoseconds(time, f"{name}: decay_time")
     if nanos <= 0:
         raise ValueError(f"{name}: decay_time must be longer than nothing, not {short(time)}")
-    return _fading(name, of, {"time": {"stamp": stamp, "nanos": float(nanos)}}, columns, control)
+    clock: dict[str, object] = {"stamp": stamp, "nanos": float(nanos)}
+    given: object = time
+    if not isinstance(given, str) and hasattr(given, "__float__"):
+        clock["counted"] = True
+    return _fading(name, of, {"time": clock}, columns, control)
 
 
 def _fading(
@@ -365,7 +369,8 @@ def ema_time(
     Args:
         ts_col: the column of stamps, which must not decrease within a group. A row without a stamp has no value, and no part
             in any.
-        decay_time: after so long the e-th part is left of a value: seconds, a timedelta or a text such as ``"5m"``.
+        decay_time: after so long the e-th part is left of a value: seconds, a timedelta or a text such as ``"5m"``; where
+            the stamps are whole numbers a number of theirs.
         *columns: as in `cum_sum`.
         op_control: as in `ema_tick`.
     """

@@ -214,14 +214,12 @@ def test_a_live_table_is_what_its_rows_make(seed):
         return {"k": dice.choice("ab"), "o": dice.randint(0, 4), "x": x}
 
     for step in range(40):
-        free = [key for key in range(0, 60) if key not in keys]
+        free = [key for key in range(60) if key not in keys]
         came = dice.sample(free, min(len(free), dice.randint(0, 4)))
         gone = dice.sample(keys, min(len(keys), dice.randint(0, 3)))
         rest = [key for key in keys if key not in gone]
         changed = dice.sample(rest, min(len(rest), dice.randint(0, 3)))
-        live.apply(
-            added={key: row() for key in came}, removed=gone, modified={key: row() for key in changed}
-        )
+        live.apply(added={key: row() for key in came}, removed=gone, modified={key: row() for key in changed})
         keys = rest + came
         graph.step()
         anew = tf.table(live.to_dict(), schema={"k": str, "o": int, "x": float})
@@ -241,9 +239,9 @@ def test_errors():
         x.rank().over("k", order_by="x")
     with pytest.raises(InvalidOperationError, match="an order of its own in another one"):
         x.ewm_mean_by("x", half_life=1).over("k", order_by="x")
-    with pytest.raises(TypeMismatchError, match="cum_sum of the column 's'|cum_sum"):
+    with pytest.raises(TypeMismatchError, match="cum_sum"):
         t.select(col("s").cum_sum())
-    with pytest.raises(TypeMismatchError, match="ewm_mean.*holds String"):
+    with pytest.raises(TypeMismatchError, match=r"ewm_mean.*holds String"):
         t.select(col("s").ewm_mean(alpha=0.5))
     with pytest.raises(ValueError, match="ewm_mean: give one of com=, span=, half_life= and alpha=, not none"):
         x.ewm_mean()
@@ -267,11 +265,11 @@ def test_errors():
         x.interpolate("cubic")
     with pytest.raises(ValueError, match="half_life must be greater than 0"):
         x.ewm_mean_by("x", half_life=0)
-    with pytest.raises(TypeMismatchError, match='stamps of whole numbers have no time, and half_life="5s" is one'):
+    with pytest.raises(TypeMismatchError, match="stamps of whole numbers know no seconds"):
         t.select(x.ewm_mean_by("x", half_life="5s"))
     with pytest.raises(TypeMismatchError, match="holds String"):
         t.select(x.ewm_mean_by("s", half_life="5s"))
-    with pytest.raises(TypeMismatchError, match="no order|cannot be compared|order"):
+    with pytest.raises(TypeMismatchError, match="order"):
         t.select(x.cum_sum().over(order_by="l"))
     with pytest.raises(InvalidOperationError, match="on_error"):
         t.with_columns((x + 1).cum_sum().over("k").alias("y"), on_error="null")

@@ -219,9 +219,14 @@ def test_plans_know_it():
         ),
         (lambda: TABLE.update_by(update_by.cum_count_where("n", col("x"))), tf.errors.TypeMismatchError, "Boolean"),
         (
-            lambda: TABLE.update_by(update_by.ema_time("x", 1, "z = y")),
+            lambda: TABLE.update_by(update_by.ema_time("x", "1s", "z = y")),
             tf.errors.TypeMismatchError,
-            "instants or dates",
+            "stamps of whole numbers know no seconds",
+        ),
+        (
+            lambda: TABLE.update_by(update_by.ema_time("k", 1, "z = y")),
+            tf.errors.TypeMismatchError,
+            "instants, dates or whole numbers",
         ),
         (lambda: TABLE.update_by(update_by.ema_time("q", 1, "z = y")), tf.errors.ColumnNotFoundError, '"q"'),
         (lambda: tf.table({"k": ["a"]}).update_by(update_by.cum_sum()), ValueError, "no column is named"),
@@ -270,3 +275,42 @@ def test_decimals_that_leave_their_range_are_told():
     table = tf.table({"x": [Decimal("9" * 38), Decimal(1)]}, schema={"x": tf.Decimal(38, 0)})
     with pytest.raises(tf.errors.DataError, match="leaves the range of its type in the row with key 1"):
         table.update_by(update_by.cum_sum("z = x"))
+
+
+def test_stamps_may_be_whole_numbers():
+    table = tf.table({"t": [0, 1, 3], "x": [1.0, 3.0, 4.0]})
+    found = table.update_by(update_by.ema_time("t", 2, "z = x")).to_dict()["z"]
+    first = math.exp(-0.5) + (1 - math.exp(-0.5)) * 3
+    assert found == pytest.approx([1.0, first, math.exp(-1) * first + (1 - math.exp(-1)) * 4])
+
+
+def test_values_begin_anew_where_a_condition_is_true():
+    table = tf.table({"k": ["a", "b", "a", "a", "b"], "d": [1, 1, 1, 2, 2], "x": [1, 2, 3, 4, 5]})
+    ops = [update_by.cum_sum("s = x"), update_by.shift(1, "p = x"), update_by.rolling_sum_tick("r = x", rev_ticks=2)]
+    found = table.update_by(ops, by="k", reset="x == 4")
+    assert found.select("s", "p", "r").rows() == [(1, None, 1), (2, None, 2), (4, 1, 4), (4, None, 4), (7, 2, 7)]
+    assert found.columns == ["k", "d", "x", "s", "p", "r"]
+    day = col("d") != col("d").shift()
+    assert table.update_by(update_by.cum_sum("s = x"), by="k", reset=day).to_dict()["s"] == [1, 2, 4, 4, 5]
+    assert table.update_by(update_by.cum_sum("s = x"), reset=day).to_dict()["s"] == [1, 3, 6, 4, 9]
+    least = 3  # noqa: F841
+    assert table.update_by(update_by.cum_sum("s = x"), reset="x == least").to_dict()["s"] == [1, 3, 3, 7, 12]
+    with pytest.raises(TypeError, match="reset is a formula or an expression, not an int"):
+        table.update_by(update_by.cum_sum("s = x"), reset=3)  # type: ignore[arg-type]
+    with pytest.raises(tf.errors.TypeMismatchError, match="Boolean"):
+        table.update_by(update_by.cum_sum("s = x"), reset=col("x"))
+
+
+def test_a_condition_that_changes_joins_runs_and_parts_them():
+    graph = tf.Graph()
+    source = tf.input_table({"x": int, "new": bool}, graph=graph)
+    live = source.update_by(update_by.cum_sum("s = x"), reset=col("new"))
+    source.apply(added={row: {"x": row, "new": row == 3} for row in range(1, 6)})
+    graph.step()
+    assert live.to_dict()["s"] == [1, 3, 3, 7, 12]
+    source.apply(modified={3: {"new": False}, 5: {"new": True}})
+    graph.step()
+    assert live.to_dict()["s"] == [1, 3, 6, 10, 5]
+    source.apply(removed=[5])
+    graph.step()
+    assert live.to_dict()["s"] == [1, 3, 6, 10]

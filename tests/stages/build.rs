@@ -202,14 +202,15 @@ impl Stage {
                     kind: OperatorKind::Running(kind.clone()),
                 };
                 let operators = made.iter().map(operator).collect();
-                ask(Op::UpdateBy { by: by.clone(), inputs, operators }, one)
+                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false }, one)
             }
             Stage::Runs(by, order, backward, column, of, _, name) => {
                 let names = |names: Vec<&String>| names.into_iter().map(|name| Expr::column(name.as_str())).collect();
                 let (descending, nulls_last) =
                     order.first().map_or((false, false), |first| (first.descending, first.nulls_last));
                 let order = names(order.iter().map(|by| &by.column).collect());
-                let window = Window { by: names(by.iter().collect()), order, descending, nulls_last, ..Window::default() };
+                let window =
+                    Window { by: names(by.iter().collect()), order, descending, nulls_last, ..Window::default() };
                 let runs = Expr::column(column.as_str()).running(Runs { of: *of, backward: *backward }, None)?;
                 let made = runs.over(window)?.alias(name.as_str());
                 ask(columns(vec![made], true, Materialization::Stored), one)

@@ -691,7 +691,9 @@ pub fn runs(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     let limit = tape.below(4);
     let (of, model, result, inexact) = match tape.below(6) {
         0 if number => (RunsOf::Sum, cumulative(Aggregator::Sum(1)), kind, inexact),
-        1 if compared.iter().any(|(name, _)| *name == column) => (RunsOf::Max, cumulative(Aggregator::Max), kind, false),
+        1 if compared.iter().any(|(name, _)| *name == column) => {
+            (RunsOf::Max, cumulative(Aggregator::Max), kind, false)
+        }
         2 => (RunsOf::Count, Running::Cumulative(Aggregator::Count, false), Kind::Int, false),
         3 => (RunsOf::Since, Running::Since, Kind::Int, false),
         _ => {

@@ -245,10 +245,11 @@ pub fn update_by(
     by: Vec<String>,
     inputs: Vec<Bound<'_, PyExpr>>,
     operators: &str,
+    resets: bool,
 ) -> PyResult<PyTable> {
     let operators =
         serde_json::from_str(operators).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
-    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators };
+    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators, resets };
     of_formulas(py, op, operation, &[table], formulas(&inputs))
 }
 

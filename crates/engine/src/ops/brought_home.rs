@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::UInt32Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::UInt32Array;
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use column::kernels::equal_cells;
@@ -46,12 +46,7 @@ pub struct BroughtHome {
 
 impl BroughtHome {
     /// `home`: the column of `other` with the row keys of the table; `made`: the columns of it that come home.
-    pub fn new(
-        operation: &str,
-        other: &Table,
-        home: &ColumnName,
-        made: &[ColumnName],
-    ) -> Result<BroughtHome, Error> {
+    pub fn new(operation: &str, other: &Table, home: &ColumnName, made: &[ColumnName]) -> Result<BroughtHome, Error> {
         let column = |name: &ColumnName| {
             let at = other.column_index(operation, name)?;
             Ok((at, name.clone(), other.column_type(at).clone()))

@@ -103,7 +103,9 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::GroupLimit { keys, rows, keep } => {
             call.attach(&GroupLimit::new(method, &inputs[0], keys, *rows, *keep)?, inputs)
         }
-        Op::UpdateBy { by, inputs: of, operators } => lower::update_by(call, &inputs[0], by, of, operators),
+        Op::UpdateBy { by, inputs: of, operators, resets } => {
+            lower::update_by(call, &inputs[0], by, of, operators, *resets)
+        }
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
             let [left, right] = inputs else { unreachable!("two, as its arity says") };
             let (joins, suffix) = (joins.as_deref(), suffix.as_deref());

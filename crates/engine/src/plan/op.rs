@@ -223,10 +223,13 @@ pub enum Op {
     UpdateBy {
         /// The columns that make groups; all rows are one without any.
         by: Vec<String>,
-        /// What each new column is of.
+        /// What each new column is of; behind these, if it resets, the condition.
         inputs: Vec<Expr>,
         /// The new columns.
         operators: Vec<Operator>,
+        /// Whether all of them begin anew in each row of its group in which the last input is true.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resets: bool,
     },
     /// Left rows with their one match.
     NaturalJoin {
@@ -503,10 +506,16 @@ impl Op {
                 format!("{stamp:?}, {nanos} ns, by {}", quoted(by))
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
-            Op::UpdateBy { by, inputs, operators } => {
+            Op::UpdateBy { by, inputs, operators, resets } => {
                 let one = |(operator, input): (&Operator, &Expr)| operator.text(input);
-                let made = operators.iter().zip(inputs).map(one).collect::<Vec<_>>().join(", ");
-                if by.is_empty() { made } else { format!("{made}, by {}", quoted(by)) }
+                let mut made = operators.iter().zip(inputs).map(one).collect::<Vec<_>>().join(", ");
+                if !by.is_empty() {
+                    made = format!("{made}, by {}", quoted(by));
+                }
+                match inputs.last().filter(|_| *resets) {
+                    Some(reset) => format!("{made}, anew at {}", reset.to_python()),
+                    None => made,
+                }
             }
             Op::SyncFilter { keys, ids, which } => format!("table {which}, by {}, ids {}", quoted(keys), quoted(ids)),
             Op::SyncLeader { keys: by, ids, which } => format!("table {which}, by {}, ids {}", quoted(by), keys(ids)),

@@ -104,8 +104,11 @@ pub enum Clock {
     Time {
         /// The column of stamps.
         stamp: String,
-        /// In nanoseconds.
+        /// In nanoseconds; of whole numbers a thousand millionth of one is one.
         nanos: f64,
+        /// Whether it was given as a number, which stamps of whole numbers need.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        counted: bool,
     },
 }
 

@@ -520,7 +520,8 @@ mod tests {
         assert_eq!(over.columns(), ["x", "k"]);
         assert_eq!(over.to_python(), "col(\"x\").sum().over(col(\"k\"))");
         assert_eq!(Expr::column(over.hidden(3)).to_python(), over.to_python());
-        let order = Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true, ..Window::default() };
+        let order =
+            Window { by: vec![], order: vec![col("t")], descending: true, nulls_last: true, ..Window::default() };
         let ordered = sum.over(order).unwrap();
         assert_eq!(
             ordered.to_python(),

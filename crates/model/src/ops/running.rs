@@ -298,6 +298,7 @@ fn faded(input: &Table, rows: &[usize], cells: &[&Value], how: &Fades) -> Result
 fn stamp_of(cell: &Value) -> Option<i64> {
     match cell {
         Value::Timestamp(nanos) => Some(*nanos),
+        Value::Int(number) => Some(number.saturating_mul(1_000_000_000)),
         Value::Date(days) => Some(i64::from(*days) * 86_400_000_000_000),
         _ => None,
     }

@@ -45,7 +45,8 @@ pub(super) fn output(operation: &str, kind: &RunningKind, name: &str, input: &Da
         RunningKind::Since => Ok(DataType::Int64),
         RunningKind::Ewm(ewm) => {
             if !(ewm.alpha > 0.0 && ewm.alpha <= 1.0) {
-                let message = format!("{call} of the column {name:?}: alpha must be above 0 and at most 1, not {}", ewm.alpha);
+                let message =
+                    format!("{call} of the column {name:?}: alpha must be above 0 and at most 1, not {}", ewm.alpha);
                 return Err(Error::invalid(operation, message));
             }
             if !is_number(input) {
@@ -79,21 +80,30 @@ fn is_plain_number(input: &DataType) -> bool {
     input.is_integer() || input.is_floating() || matches!(input, DataType::Boolean | DataType::Null)
 }
 
-/// The column of stamps of a kind, if it has one.
-pub(super) fn stamp(kind: &RunningKind) -> Option<&str> {
+/// The column of stamps of a kind, if it has one, and whether its time was given as a number.
+pub(super) fn stamp(kind: &RunningKind) -> Option<(&str, bool)> {
     match kind {
-        RunningKind::Decay { clock: Clock::Time { stamp, .. }, .. } => Some(stamp),
+        RunningKind::Decay { clock: Clock::Time { stamp, counted, .. }, .. } => Some((stamp, *counted)),
         _ => None,
     }
 }
 
-/// Refuses stamps that are no instants.
-pub(super) fn check_stamp(operation: &str, name: &str, found: &DataType) -> Result<(), Error> {
-    if matches!(found, DataType::Timestamp(..) | DataType::Date32) {
+/// Refuses stamps that are neither instants nor whole numbers, and these beside a time that is no number.
+pub(super) fn check_stamp(operation: &str, name: &str, found: &DataType, counted: bool) -> Result<(), Error> {
+    let is_whole = found.is_integer() && *found != DataType::UInt64;
+    if matches!(found, DataType::Timestamp(..) | DataType::Date32) || is_whole && counted {
         return Ok(());
     }
     let holds = formula::type_name(found);
-    let message = format!("the column {name:?} holds {holds}, and time runs by instants or dates; cast it first");
+    if is_whole {
+        let message = format!(
+            "the column {name:?} holds {holds}, and stamps of whole numbers know no seconds: give the time as a number of \
+             theirs"
+        );
+        return Err(Error::types(operation, message));
+    }
+    let message =
+        format!("the column {name:?} holds {holds}, and time runs by instants, dates or whole numbers; cast it first");
     Err(Error::types(operation, message))
 }
 
@@ -103,6 +113,7 @@ fn unit(stamp: &DataType) -> f64 {
     match stamp {
         DataType::Date32 => 86_400e9,
         DataType::Timestamp(TimeUnit::Second, _) => 1e9,
+        kind if kind.is_integer() => 1e9,
         DataType::Timestamp(TimeUnit::Millisecond, _) => 1e6,
         DataType::Timestamp(TimeUnit::Microsecond, _) => 1e3,
         _ => 1.0,

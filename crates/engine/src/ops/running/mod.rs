@@ -91,13 +91,13 @@ impl Running {
             let output = kernels::output(operation, kind, of, &data_type)?;
             let mut columns = vec![(at, data_type.clone())];
             let stamp = kernels::stamp(kind);
-            if let Some(stamp) = stamp {
+            if let Some((stamp, counted)) = stamp {
                 let (at, found) = type_of(stamp)?;
-                kernels::check_stamp(operation, shown(table.schema(), stamp), &found)?;
+                kernels::check_stamp(operation, shown(table.schema(), stamp), &found, counted)?;
                 columns.push((at, found));
             }
             let text = format!("{}({of:?})", kind.name());
-            let stamp = stamp.map(|stamp| shown(table.schema(), stamp).to_owned()).unwrap_or_default();
+            let stamp = stamp.map(|(stamp, _)| shown(table.schema(), stamp).to_owned()).unwrap_or_default();
             let source = track::Source { columns, operation: operation.to_owned(), text, stamp };
             Ok(Column { kind: kind.clone(), name: name.clone(), input: data_type, output, source })
         };

@@ -32,7 +32,7 @@ fn bad_of(bad: BadData) -> Bad {
 fn decay(column: &'static str, of: Decay, clock: Clock, on_null: BadData, on_nan: BadData) -> Pair {
     let by = match &clock {
         Clock::Ticks(ticks) => Ok(*ticks),
-        Clock::Time { stamp, nanos } => Err((stamp.clone(), *nanos)),
+        Clock::Time { stamp, nanos, .. } => Err((stamp.clone(), *nanos)),
     };
     let model_of = match of {
         Decay::Mean => ops::Decay::Mean,
@@ -159,7 +159,7 @@ fn law() {
 #[test]
 fn law_of_time() {
     let skip = BadData::Skip;
-    let clock = |nanos: f64| Clock::Time { stamp: "t".into(), nanos };
+    let clock = |nanos: f64| Clock::Time { stamp: "t".into(), nanos, counted: false };
     let pairs = [
         decay("x", Decay::Mean, clock(1e9), skip, skip),
         decay("v", Decay::Sum, clock(1e12), BadData::Reset, skip),
@@ -175,6 +175,20 @@ fn law_of_time() {
             |input| wanted(input, keys, &pairs),
         );
     }
+}
+
+/// Stamps that are whole numbers, which mostly ascend.
+#[test]
+fn law_of_counted_time() {
+    let clock = Clock::Time { stamp: "v".into(), nanos: 2e9, counted: true };
+    let pairs = [decay("x", Decay::Mean, clock, BadData::Skip, BadData::Skip)];
+    check_law(
+        &any_table().styled("v", &[crate::testing::values::Style::Sorted]),
+        80,
+        Compare::ByPosition,
+        |table| made(table, &["k"], &pairs),
+        |input| wanted(input, &["k"], &pairs),
+    );
 }
 
 #[test]

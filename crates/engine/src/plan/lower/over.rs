@@ -149,9 +149,7 @@ fn refuse(call: &Call, table: &Table, expressions: &[Expr], on_error: OnError) -
         Expr::Aggregate { inputs, .. } => inputs.iter().any(|input| !is_column(input)),
         Expr::Over { input, window } => {
             let of_more = window.runs.is_some() && !is_column(input);
-            of_more
-                || window.by.iter().chain(&window.order).any(|one| !is_column(one))
-                || any(input, &shifts_more)
+            of_more || window.by.iter().chain(&window.order).any(|one| !is_column(one)) || any(input, &shifts_more)
         }
         _ => false,
     };
@@ -183,7 +181,9 @@ fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
         {
             Expr::Over { input: neighbours_lifted(input, window, wanted).into(), window: window.clone() }
         }
-        Expr::Over { input, window } if !waits && window.runs.is_some() => runs_lifted(expression, input, window, wanted),
+        Expr::Over { input, window } if !waits && window.runs.is_some() => {
+            runs_lifted(expression, input, window, wanted)
+        }
         Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
         Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
         Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {

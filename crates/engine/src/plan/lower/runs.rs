@@ -93,9 +93,8 @@ pub(super) fn ran(
     next: &mut usize,
 ) -> Result<Table, Error> {
     let stamp = order.by.first().map(|by| by.column.clone()).unwrap_or_default();
-    let kinds = parts.iter().map(|Part { input, runs, name }| {
-        Ok((input.clone(), kind(call, table, runs, &stamp)?, name.clone()))
-    });
+    let kinds =
+        parts.iter().map(|Part { input, runs, name }| Ok((input.clone(), kind(call, runs, &stamp)?, name.clone())));
     let kinds = kinds.collect::<Result<Vec<_>, Error>>()?;
     let made: Vec<ColumnName> = parts.iter().map(|part| part.name.clone()).collect();
     in_order(call, table, order, &made, next, |turned| {
@@ -103,7 +102,7 @@ pub(super) fn ran(
     })
 }
 
-fn kind(call: &Call, table: &Table, runs: &Runs, stamp: &str) -> Result<RunningKind, Error> {
+fn kind(call: &Call, runs: &Runs, stamp: &str) -> Result<RunningKind, Error> {
     let cumulative = |of| RunningKind::Cumulative { of, null_at_null: true };
     Ok(match runs.of {
         RunsOf::Sum => cumulative(Cumulative::Sum),
@@ -117,30 +116,18 @@ fn kind(call: &Call, table: &Table, runs: &Runs, stamp: &str) -> Result<RunningK
         RunsOf::Since => RunningKind::Since,
         RunsOf::Ewm(ewm) => RunningKind::Ewm(ewm),
         RunsOf::EwmMeanBy { half_life } => {
-            let data_type = table.column_type(table.column_index(&call.method, stamp)?);
-            let half = nanos(call, half_life, data_type)?;
-            let clock = Clock::Time { stamp: stamp.to_owned(), nanos: half / std::f64::consts::LN_2 };
+            let (half, counted) = match half_life {
+                Reach::Span(nanos) => (nanos as f64, false),
+                Reach::Whole(number) => (number as f64 * 1e9, true),
+                Reach::Number(number) => (number * 1e9, true),
+            };
+            let clock = Clock::Time { stamp: stamp.to_owned(), nanos: half / std::f64::consts::LN_2, counted };
             let control = Control { on_null: BadData::Null, on_nan: BadData::Poison };
             RunningKind::Decay { of: Decay::Mean, clock, control }
         }
         RunsOf::Rank { .. } => cumulative(Cumulative::Count),
         RunsOf::Interpolate { .. } => return Err(Error::internal(&call.method, "what is made of several columns")),
     })
-}
-
-/// So long, as a clock by stamps of this type counts it.
-fn nanos(call: &Call, span: Reach, stamps: &DataType) -> Result<f64, Error> {
-    match span {
-        Reach::Span(nanos) if stamps.is_integer() => {
-            let message = format!("ewm_mean_by: stamps of whole numbers have no time, and half_life={} is one; give a number", Reach::Span(nanos));
-            Err(Error::types(&call.method, message))
-        }
-        Reach::Span(nanos) => Ok(nanos as f64),
-        Reach::Whole(units) if stamps.is_integer() => Ok(units as f64),
-        Reach::Number(units) if stamps.is_integer() => Ok(units),
-        Reach::Whole(seconds) => Ok(seconds as f64 * 1e9),
-        Reach::Number(seconds) => Ok(seconds * 1e9),
-    }
 }
 
 /// What is made of several columns that run, as an expression over these; none if it is one of them.
@@ -198,10 +185,10 @@ fn between(input: &Expr, window: &Window, nearest: bool) -> Result<Expr, formula
     let call = Expr::call;
     let there = call(Function::IsNotNull, vec![input.clone()])?;
     if nearest {
-        let both = call(Function::And, vec![
-            call(Function::IsNotNull, vec![before.clone()])?,
-            call(Function::IsNotNull, vec![behind.clone()])?,
-        ])?;
+        let both = call(
+            Function::And,
+            vec![call(Function::IsNotNull, vec![before.clone()])?, call(Function::IsNotNull, vec![behind.clone()])?],
+        )?;
         let nearer = call(Function::Less, vec![since, until])?;
         let first = call(Function::And, vec![both.clone(), nearer])?;
         return Expr::when(vec![(there, values), (first, before), (both, behind)], None);

@@ -4,10 +4,10 @@
 //!   update_by(a = cum_sum(x), b = y - y.shift(1), c = ema_tick(y), by K)
 //!     one `Running` of a and c, the columns of b over K, and a `Project`
 //!
-//! One node a call and kind. A column of a name that the table has stands in its place.
+//! Values that begin anew in some rows run within groups of these and of the number of such rows so far. One node a call and kind. A column of a name that the table has stands in its place.
 
 use formula::hidden::next_hidden;
-use formula::{ColumnName, Expr, Window};
+use formula::{ColumnName, Expr, Runs, RunsOf, Window};
 
 use super::columns::columns;
 use super::computed::ColumnOptions;
@@ -26,7 +26,12 @@ pub(in crate::plan) fn update_by(
     by: &[String],
     inputs: &[Expr],
     operators: &[Operator],
+    resets: bool,
 ) -> Result<Table, Error> {
+    let (reset, inputs) = match inputs.split_last() {
+        Some((reset, inputs)) if resets => (Some(reset), inputs),
+        _ => (None, inputs),
+    };
     check(call, table, by, inputs, operators)?;
     let mut next = next_hidden(table.schema());
     // A column that replaces one is not seen by the others.
@@ -38,6 +43,14 @@ pub(in crate::plan) fn update_by(
             Err(_) => operator.output.as_str().into(),
         })
         .collect();
+    let mut runs = by.to_vec();
+    let mut wide = table.clone();
+    if let Some(reset) = reset {
+        let name = reset.hidden(taken(&mut next));
+        wide = columns(call, table, &[numbered(reset, by)?.alias(&name)], ColumnOptions::STORED)?;
+        runs.push(name.to_string());
+    }
+    let by = &runs[..];
     let mut hidden = Hidden::new(&mut next);
     let mut running: Vec<(String, RunningKind, ColumnName)> = Vec::new();
     let mut values: Vec<Expr> = Vec::new();
@@ -47,7 +60,7 @@ pub(in crate::plan) fn update_by(
             OperatorKind::Value => values.push(over(input, by)?.alias(name)),
         }
     }
-    let mut made = hidden.columns(call, table, columns)?;
+    let mut made = hidden.columns(call, &wide, columns)?;
     if !running.is_empty() {
         made = call.attach(&Running::new(&call.method, &made, by, &running)?, std::slice::from_ref(&made))?;
     }
@@ -57,10 +70,18 @@ pub(in crate::plan) fn update_by(
     in_order(call, table, &made, operators, &names)
 }
 
+/// In how many rows of the group so far the condition was true: rows of one number run together.
+fn numbered(reset: &Expr, by: &[String]) -> Result<Expr, Error> {
+    let condition = over(reset, by)?;
+    let one = Expr::when(vec![(condition, Expr::literal(1_i64))], Some(Expr::literal(0_i64)))?;
+    let counted = one.running(Runs { of: RunsOf::Sum, backward: false }, None)?;
+    over(&counted, by)
+}
+
 /// The input over the groups, if it reads other rows.
 fn over(input: &Expr, by: &[String]) -> Result<Expr, Error> {
     let input = input.unaliased();
-    let own = matches!(input, Expr::Over { window, .. } if window.rolling.is_none());
+    let own = matches!(input, Expr::Over { window, .. } if !window.moves() || !window.by.is_empty());
     if by.is_empty() || own || !(input.is_aggregate() || input.reads_neighbours() || input.rolls()) {
         return Ok(input.clone());
     }

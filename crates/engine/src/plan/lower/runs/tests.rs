@@ -6,8 +6,8 @@ use model::Compare;
 use model::ops::{self, Aggregator};
 
 use super::*;
-use crate::plan::columns;
 use crate::plan::ColumnOptions;
+use crate::plan::columns;
 use crate::testing::{any_table, check_law, check_steps};
 
 fn runs(column: &str, of: RunsOf, backward: bool) -> Expr {
@@ -45,11 +45,7 @@ fn a_value_that_runs_backward() {
     check_steps(
         |table| with(table, std::slice::from_ref(&fill)),
         "0 A null | 1 B null | 2 A 1",
-        &[
-            ("+ 3 B 2", "+ 3 B 2 2 | ~ 1 . . 2"),
-            ("~ 2 . 4", "~ 2 . 4 4 | ~ 0 . . 4"),
-            ("- 2", "- 2 | ~ 0 . . null"),
-        ],
+        &[("+ 3 B 2", "+ 3 B 2 2 | ~ 1 . . 2"), ("~ 2 . 4", "~ 2 . 4 4 | ~ 0 . . 4"), ("- 2", "- 2 | ~ 0 . . null")],
     );
 }
 
