@@ -144,7 +144,8 @@ pub(super) fn widest(windows: &[Range<usize>]) -> usize {
     windows.iter().map(Range::len).max().unwrap_or(0)
 }
 
-/// How many windows go by accumulators from one on that is beyond registers: enough that it is worth to begin anew behind them.
+/// How many windows go by accumulators from one on that is beyond registers: enough that it is worth to begin anew
+/// behind them.
 fn stretch(window: &Range<usize>) -> usize {
     const LEAST: usize = 256;
     window.len().saturating_mul(4).max(LEAST)
