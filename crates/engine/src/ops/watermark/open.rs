@@ -284,7 +284,8 @@ impl Live for OpenLive {
                 (was, false, _) => {
                     late_removals += u64::from(was);
                     self.retract(before, was, &mut gone);
-                    (added.push(theirs), places.push(place));
+                    added.push(theirs);
+                    places.push(place);
                 }
             }
         }
