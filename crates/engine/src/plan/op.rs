@@ -137,7 +137,7 @@ pub enum Op {
         /// The name of the new column.
         flag: String,
     },
-    /// The same rows, and up to which time they have come.
+    /// Rows of the input as they are, and up to which time they have come.
     Watermark {
         /// The column of stamps.
         stamp: String,

@@ -46,17 +46,17 @@ impl Tallies {
 impl Table {
     /// Up to which time its rows have come, if that was said.
     pub fn watermark(&self) -> Option<&Mark> {
-        self.beside().and_then(|beside| beside.mark.as_ref())
+        beside(self).and_then(|beside| beside.mark.as_ref())
     }
 
     /// The rows that came too late for it, if they are kept.
     pub fn late(&self) -> Option<&Table> {
-        self.beside().and_then(|beside| beside.late.as_ref())
+        beside(self).and_then(|beside| beside.late.as_ref())
     }
 
     /// What was counted of rows that it does not have.
     pub fn tallies(&self) -> Option<&Tallies> {
-        self.beside().and_then(|beside| beside.tallies.as_deref())
+        beside(self).and_then(|beside| beside.tallies.as_deref())
     }
 
     /// This table with this watermark, or none.
@@ -64,12 +64,16 @@ impl Table {
         if mark.is_none() && self.watermark().is_none() {
             return self;
         }
-        let beside = self.beside().cloned().unwrap_or_default();
-        self.with_beside(Beside { mark, ..beside })
+        let beside = beside(&self).cloned().unwrap_or_default();
+        self.with_beside(Arc::new(Beside { mark, ..beside }))
     }
 
     /// This table, for which rows come too late.
     pub(crate) fn with_late(self, late: Option<Table>, tallies: Arc<Tallies>) -> Table {
-        self.with_beside(Beside { mark: None, late, tallies: Some(tallies) })
+        self.with_beside(Arc::new(Beside { mark: None, late, tallies: Some(tallies) }))
     }
+}
+
+fn beside(table: &Table) -> Option<&Beside> {
+    table.beside().and_then(|known| known.downcast_ref())
 }

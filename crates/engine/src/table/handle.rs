@@ -13,7 +13,6 @@ use crate::driver::memo::Slot;
 use crate::error::{Error, Failure, Location};
 use crate::plan::input::Input;
 use crate::plan::node::Plan;
-use crate::table::beside::Beside;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
@@ -65,7 +64,7 @@ pub struct Table {
     /// What was asked for; none for a source.
     plan: Option<Plan>,
     /// What is known beside its rows, if anything.
-    beside: Option<Arc<Beside>>,
+    beside: Option<Known>,
 }
 
 struct Inner {
@@ -81,6 +80,9 @@ struct Inner {
 
 /// What says which rows of a table are meant; only who knows it can read it.
 pub(crate) type Selected = Arc<dyn Any + Send + Sync>;
+
+/// What a handle knows beside its table; only who put it there can read it.
+pub(super) type Known = Arc<dyn Any + Send + Sync>;
 
 struct LiveParts {
     graph: UpdateGraph,
@@ -198,12 +200,12 @@ impl Table {
         Table { plan: Some(plan), ..self }
     }
 
-    pub(super) fn beside(&self) -> Option<&Beside> {
-        self.beside.as_deref()
+    pub(super) fn beside(&self) -> Option<&Known> {
+        self.beside.as_ref()
     }
 
-    pub(super) fn with_beside(self, beside: Beside) -> Table {
-        Table { beside: Some(Arc::new(beside)), ..self }
+    pub(super) fn with_beside(self, beside: Known) -> Table {
+        Table { beside: Some(beside), ..self }
     }
 
     /// This table, as an input of what follows.

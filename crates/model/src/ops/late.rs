@@ -12,15 +12,15 @@ pub struct Timely {
     mark: Option<i64>,
     names: Vec<String>,
     rows: Vec<Row>,
-    /// How many rows came too late.
-    pub late: u64,
+    /// How many rows came too late, and how many were to go too late.
+    pub late: [u64; 2],
 }
 
 impl Timely {
     /// Without a row. `allowed`: how much later than the watermark rows may come.
     pub fn new(names: &[String], stamp: &str, delay: i64, allowed: i64) -> Timely {
         let stamp = names.iter().position(|name| name == stamp).expect("the column is there");
-        Timely { stamp, delay, allowed, mark: None, names: names.to_vec(), rows: Vec::new(), late: 0 }
+        Timely { stamp, delay, allowed, mark: None, names: names.to_vec(), rows: Vec::new(), late: [0; 2] }
     }
 
     /// A row whose stamp lies before this is late; a window that ends by then has closed.
@@ -34,7 +34,9 @@ impl Timely {
         let limit = self.limit();
         for row in gone {
             let Value::Timestamp(stamp) = row[self.stamp] else { continue };
-            if stamp >= limit {
+            if stamp < limit {
+                self.late[1] += 1;
+            } else {
                 let at = self.rows.iter().position(|known| equal(known, &row)).expect("a row that was timely is held");
                 self.rows.remove(at);
             }
@@ -44,7 +46,7 @@ impl Timely {
             self.mark = self.mark.max(Some(stamp.saturating_sub(self.delay)));
             match stamp >= limit {
                 true => self.rows.push(row),
-                false => self.late += 1,
+                false => self.late[0] += 1,
             }
         }
     }
@@ -83,6 +85,6 @@ mod tests {
         timely.step(&[], &rows(&[3, 20]));
         assert_eq!(timely.limit(), 15);
         timely.step(&rows(&[3, 20]), &rows(&[14, 15, 20]));
-        assert_eq!((timely.table().len(), timely.late), (3, 1));
+        assert_eq!((timely.table().len(), timely.late), (3, [1, 1]));
     }
 }

@@ -116,3 +116,13 @@ impl LateLive {
         Ok(RowSet::from_sorted_keys(&keys))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Emit, Late};
+
+    #[test]
+    fn law() {
+        crate::ops::watermark::tests::equal_to_the_model(200, &[Emit::Update], &[Late::Table]);
+    }
+}

@@ -299,7 +299,10 @@ impl Live for OpenLive {
             touched.push(place.slot);
             match place.stamp < limit {
                 true => late += 1,
-                false => (added.push(theirs), places.push(place)).0,
+                false => {
+                    added.push(theirs);
+                    places.push(place);
+                }
             }
         }
 
@@ -329,5 +332,15 @@ impl Live for OpenLive {
         self.windows.sweep(touched);
         self.tallies.late(late, late_removals);
         Ok(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Emit, Late};
+
+    #[test]
+    fn law() {
+        crate::ops::watermark::tests::equal_to_the_model(200, &[Emit::Update], &[Late::Drop, Late::Keep]);
     }
 }

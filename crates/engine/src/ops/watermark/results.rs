@@ -198,3 +198,13 @@ impl Live for Finals {
         Ok(self.own.write(step, change, &closed, Vec::new(), Vec::new())?.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::{Emit, Late};
+
+    #[test]
+    fn law() {
+        crate::ops::watermark::tests::equal_to_the_model(200, &[Emit::Final, Emit::Update], &[Late::Drop, Late::Keep]);
+    }
+}

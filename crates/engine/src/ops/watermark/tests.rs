@@ -25,9 +25,9 @@ struct Asked {
 }
 
 impl Asked {
-    fn draw(tape: &mut Tape) -> Asked {
-        let emit = *tape.choose(&[Emit::Update, Emit::Final]);
-        let late = *tape.choose(&[Late::Drop, Late::Keep, Late::Table]);
+    fn draw(tape: &mut Tape, emits: &[Emit], lates: &[Late]) -> Asked {
+        let emit = *tape.choose(emits);
+        let late = *tape.choose(lates);
         let allowed = *tape.choose(&[0, SECOND, 4 * SECOND]);
         let closing = Closing {
             emit,
@@ -122,14 +122,19 @@ fn rows_of(table: &model::Table) -> Vec<model::Row> {
 /// Rows that come late, are corrected and go, in any order, beside steps in which nothing happens.
 #[test]
 fn law() {
-    explore(400, |tape| {
+    equal_to_the_model(400, &[Emit::Update, Emit::Final], &[Late::Drop, Late::Keep, Late::Table]);
+}
+
+/// As many random histories, with one of these drawn for each.
+pub(super) fn equal_to_the_model(runs: u64, emits: &[Emit], lates: &[Late]) {
+    explore(runs, |tape| {
         let text = |error: Error| error.to_string();
         let graph: UpdateGraph = still_graph();
         let spec = table_of("k:str t:time v:int").tame("t");
         let blinks = tape.chance(60);
         let spec = if blinks { spec.blink(false) } else { spec };
         let (source, mut case) = Source::draw(&graph, &spec, tape).map_err(text)?;
-        let asked = Asked::draw(tape);
+        let asked = Asked::draw(tape, emits, lates);
         let mut made: Option<(Watch, Table)> = None;
         let names = to_model(&case.plain()).names;
         let mut timely = Timely::new(&names, "t", asked.delay, asked.closing.allowed_lateness);
@@ -168,9 +173,21 @@ fn law() {
             if let Some(difference) = differences(&wanted, &found, &asked.keys()) {
                 return Err(format!("{difference}\nin round {round} of {asked:?}"));
             }
-            let late = table.late().map(|late| late.rows().map(|rows| rows.len())).transpose().map_err(text)?;
-            if (asked.closing.late == Late::Table) != late.is_some() {
+            if (asked.closing.late == Late::Table) != table.late().is_some() {
                 return Err("a table of late rows, or none".into());
+            }
+            if let Some(late) = table.late() {
+                let view = late.view().map_err(text)?;
+                let late = to_model(&crate::testing::validate::plain_of(&view, late.schema()).map_err(text)?);
+                let what = late.column("_change");
+                let of = |change: &str| what.iter().filter(|what| what.to_string().contains(change)).count() as i64;
+                let [came, gone] = timely.late.map(|late| late as i64);
+                // A row that is replaced by an equal one has come and gone.
+                if of("added") - of("removed") != came - gone {
+                    return Err(format!(
+                        "{late}\nfor {came} late and {gone} late removals in round {round} of {asked:?}"
+                    ));
+                }
             }
         }
         Ok(())
