@@ -14,8 +14,8 @@ use engine::ops::{
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{
-    Bound, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions, WindowOptions, apply,
-    columns, distinct,
+    Bound, Closing, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions,
+    WindowOptions, apply, columns, distinct,
 };
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};
@@ -177,6 +177,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                         closed: "left".to_owned(),
                         label: Label::Left,
                         boundaries: false,
+                        closing: Closing::default(),
                     };
                     Op::Windows { how, keys, aggregates, on_error: OnError::Fail }
                 })
@@ -186,7 +187,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
             "session",
             Box::new(|t| {
                 in_time(t, |keys, aggregates| {
-                    let how = SessionOptions { stamp: "s".to_owned(), gap: 2_000_000_000 };
+                    let how = SessionOptions { stamp: "s".to_owned(), gap: 2_000_000_000, closing: Closing::default() };
                     Op::Session { how, keys, aggregates, on_error: OnError::Fail }
                 })
             }),

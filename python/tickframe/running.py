@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Literal
 
-from tickframe.arguments import check_all, count
+from tickframe.arguments import check_all, choice, count
 from tickframe.describe import named, short
 from tickframe.rolling import reach
 
@@ -191,6 +191,7 @@ class Runs:
         Raises:
             ValueError: another method.
         """
+        choice(method, "interpolate", "method", BETWEEN)
         if method not in BETWEEN:
             raise ValueError(f"interpolate: method must be {', '.join(map(repr, BETWEEN))}, not {short(method)}")
         return self._runs({"interpolate": {"nearest": method == "nearest"}})
@@ -214,6 +215,7 @@ class Runs:
         Raises:
             ValueError: another method.
         """
+        choice(method, "rank", "method", METHODS)
         if method not in METHODS:
             raise ValueError(f"rank: method must be {', '.join(map(repr, METHODS))}, not {short(method)}")
         return self._runs({"rank": {"method": method, "descending": descending}})

@@ -356,7 +356,7 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
         "select_distinct", "update", "update_view", "view", "where", "where_one_of", "with_columns",
     }  # fmt: skip
     # What takes no expression computes nothing of a row. An order has a place for each row, so a key that cannot be computed
-    # fails the table, and `fill_nan` takes what stands for NaN.
+    # fails the table, `fill_nan` takes what stands for NaN, and of the values of `update_by` the rows behind run on.
     parameters = {name: inspect.signature(getattr(tf.Table, name)).parameters.values() for name in makes_tables}
     computing = {name for name, given in parameters.items() if any("Expr" in str(each.annotation) for each in given)}
     assert computing - {
@@ -365,6 +365,7 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
         "top_k",
         "bottom_k",
         "fill_nan",
+        "update_by",
     } == taking - {
         "natural_join",
         "cast",

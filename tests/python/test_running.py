@@ -113,6 +113,9 @@ def test_the_values_are_those_of_polars(what, reverse):
         names = (*NUMBERS, "n")
         if what in {"cum_count", "fill", "fill 1", "shift"}:
             names = (*names, "s")
+        if what == "cum_prod":
+            # Products of unsigned integers wrap as unsigned ones here.
+            names = tuple(name for name in names if name[0] != "u")
         for name in names:
             compare(rows, name, lambda x: EXACT[what](x, reverse), "u")
 
@@ -231,7 +234,7 @@ def test_a_live_table_is_what_its_rows_make(seed):
 
 
 def test_errors():
-    t = tf.table({"k": ["a"], "s": ["x"], "x": [1], "l": [[1]]})
+    t = tf.table({"k": ["a"], "s": ["x"], "x": [1]})
     x = col("x")
     with pytest.raises(InvalidOperationError, match=r"cum_sum of an aggregate, as in col\(\"x\"\)\.sum\(\)"):
         x.sum().cum_sum()
@@ -269,8 +272,6 @@ def test_errors():
         t.select(x.ewm_mean_by("x", half_life="5s"))
     with pytest.raises(TypeMismatchError, match="holds String"):
         t.select(x.ewm_mean_by("s", half_life="5s"))
-    with pytest.raises(TypeMismatchError, match="order"):
-        t.select(x.cum_sum().over(order_by="l"))
     with pytest.raises(InvalidOperationError, match="on_error"):
         t.with_columns((x + 1).cum_sum().over("k").alias("y"), on_error="null")
 

@@ -139,6 +139,9 @@ fn place_of(cells: &[&Value], rows: usize) -> usize {
     cells.len() - 1 - rows
 }
 
+/// Values as near to nothing as these have few digits.
+const LEAST: f64 = 1e-300;
+
 /// The statistic of the last of these rows, from a list of all weights.
 fn weighted(cells: &[&Value], how: &Ewm) -> Value {
     if cells.last().is_none_or(|cell| cell.is_null()) {
@@ -169,7 +172,7 @@ fn weighted(cells: &[&Value], how: &Ewm) -> Value {
         false => Value::Float(f64::NAN),
     };
     if how.of == EwmOf::Mean {
-        return if mean.is_finite() { near(mean, greatest * 1e-9) } else { Value::Float(mean) };
+        return if mean.is_finite() { near(mean, greatest * 1e-9 + LEAST) } else { Value::Float(mean) };
     }
     let squares = taken.iter().map(|(weight, number)| weight * (number - mean) * (number - mean));
     let variance = squares.sum::<f64>() / all;
@@ -178,7 +181,7 @@ fn weighted(cells: &[&Value], how: &Ewm) -> Value {
         false if taken.len() < 2 => return Value::Null,
         false => all * all / (all * all - taken.iter().map(|(weight, _)| weight * weight).sum::<f64>()),
     };
-    let bound = greatest * greatest * 1e-9 * factor;
+    let bound = greatest * greatest * 1e-9 * factor + LEAST;
     match how.of {
         EwmOf::Std => near((variance * factor).sqrt(), bound.sqrt()),
         _ => near(variance * factor, bound),

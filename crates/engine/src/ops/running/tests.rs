@@ -89,10 +89,10 @@ fn all() -> Vec<Pair> {
         ("k", RunningKind::Fill { limit: 1 }, ops::Running::Fill(1)),
         ("v", RunningKind::Fill { limit: 3 }, ops::Running::Fill(3)),
         ("x", RunningKind::Since, ops::Running::Since),
-        ewm("x", EwmOf::Mean, [true, false, false], 1),
-        ewm("v", EwmOf::Mean, [false, true, false], 2),
+        ewm("x", EwmOf::Mean, [false, false, false], 1),
+        ewm("v", EwmOf::Mean, [true, true, false], 2),
         ewm("v", EwmOf::Var, [true, true, false], 1),
-        ewm("x", EwmOf::Std, [false, false, true], 1),
+        ewm("v", EwmOf::Std, [false, false, true], 1),
     ]
 }
 

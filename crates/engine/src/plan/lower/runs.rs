@@ -152,7 +152,12 @@ fn ranked(input: &Expr, window: &Window, method: Ranking, descending: bool) -> R
     let place = Expr::Over { input: input.clone().into(), window: running(own, input).into() };
     let among = |kind: Aggregate| {
         let by = window.by.iter().chain([input]).cloned().collect();
-        Expr::aggregate(kind, Some(place.clone()))?.over(Window { by, ..Window::default() })
+        let aggregate = Expr::aggregate(kind, Some(place.clone()))?;
+        // The places are those among all rows of the group.
+        Ok::<_, formula::Error>(Expr::Over {
+            input: aggregate.into(),
+            window: Window { by, ..Window::default() }.into(),
+        })
     };
     match method {
         Ranking::Ordinal => Ok(place),
