@@ -53,7 +53,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "thiserror",
         ],
     ),
-    ("barrage", &["rowset", "engine"], &["thiserror"]),
+    ("barrage", &["limits", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
         "native",
         &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine"],

@@ -1,4 +1,4 @@
-//! Row sets and shifts as Barrage has them on the wire, and back; no sockets.
+//! Barrage without sockets: what its messages hold, both ways, and what a subscriber is told when.
 //!
 //! A row set is a stream of commands, each with one or many signed steps: a step up opens a key, a
 //! step written as its negative closes the range that the last key opened. All integers are
@@ -17,14 +17,33 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod batch;
+mod flat;
+mod metadata;
+mod mirror;
+mod receive;
 mod rowset_codec;
+mod schema;
 mod shifts;
+mod subscriber;
+mod train;
+mod values;
 
+pub use batch::{Batch, Layout, read_batch, write_batch};
+pub use metadata::{
+    MAGIC, Metadata, PublicationRequest, SnapshotOptions, SnapshotRequest, SubscriptionOptions, SubscriptionRequest,
+    UpdateMetadata,
+};
+pub use mirror::Mirror;
+pub use receive::{ReceivedUpdate, Receiver};
 pub use rowset_codec::{decode_rows, encode_rows};
+pub use schema::{WireSchema, original, read_schema};
 pub use shifts::{decode_shifts, encode_shifts};
+pub use subscriber::{BlinkRows, Outgoing, Subscriber};
+pub use train::{Cells, Limits, Train, TrainMessage};
 
 /// Why bytes are not what they should be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BarrageError {
     /// The bytes end before the set does.
     #[error("the bytes end at {at}, before the set does")]
@@ -49,6 +68,38 @@ pub enum BarrageError {
     /// The three sets of a list of shifts do not belong together.
     #[error("shifts: {what}")]
     Shifts {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Metadata is not what the format has.
+    #[error("metadata: {what}")]
+    Metadata {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A message of another kind than those that are read.
+    #[error("metadata: messages of kind {kind} are not read")]
+    Kind {
+        /// The number of the kind.
+        kind: i8,
+    },
+    /// A batch or a schema is not what the format or its schema has.
+    #[error("record batch: {what}")]
+    Batch {
+        /// What is wrong.
+        what: String,
+    },
+    /// A column cannot be written or read.
+    #[error("column {column:?}: {what}")]
+    Column {
+        /// Its name.
+        column: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A request that does not fit the table or the requests before it.
+    #[error("{what}")]
+    Request {
         /// What is wrong.
         what: &'static str,
     },

@@ -143,32 +143,23 @@ impl<'a> Reader<'a> {
         Ok(signed(self.take(*len)?))
     }
 
-    /// The steps of an array.
-    fn array(&mut self, command: u8, width: usize) -> Result<impl Iterator<Item = i64> + use<'a>, BarrageError> {
+    /// The bytes of an array's steps.
+    fn array(&mut self, command: u8, width: usize) -> Result<&'a [u8], BarrageError> {
         let at = self.at;
         let count = usize::try_from(self.value(command)?)
             .map_err(|_| BarrageError::Malformed { at, what: "an array of less than nothing" })?;
         let len = count.checked_mul(width).ok_or(BarrageError::Short { at: self.bytes.len() })?;
-        Ok(self.take(len)?.chunks_exact(width).map(signed))
+        self.take(len)
     }
 
-    /// The next row set.
+    /// The next row set. It is walked twice: nothing is kept before all of it is known to be sound, and no list of
+    /// ranges stands beside the set.
     pub(crate) fn rows(&mut self) -> Result<RowSet, BarrageError> {
-        let mut walk = Walk::default();
-        loop {
-            let at = self.at;
-            let command = self.take(1)?[0];
-            match command & !WIDTH {
-                OFFSET => walk.step(self.value(command)?, at)?,
-                SHORT_ARRAY => self.array(command, 2)?.try_for_each(|step| walk.step(step, at))?,
-                BYTE_ARRAY => self.array(command, 1)?.try_for_each(|step| walk.step(step, at))?,
-                END if command == END => {
-                    walk.close();
-                    return Ok(RowSet::from_spans(walk.spans));
-                }
-                _ => return Err(BarrageError::Malformed { at, what: "no command" }),
-            }
-        }
+        let mut walk = Walk::of(Reader { bytes: self.bytes, at: self.at });
+        while walk.span()?.is_some() {}
+        let mut again = Walk::of(Reader { bytes: self.bytes, at: self.at });
+        self.at = walk.reader.at;
+        Ok(RowSet::from_spans(std::iter::from_fn(|| again.span().ok().flatten())))
     }
 }
 
@@ -179,38 +170,69 @@ fn signed(bytes: &[u8]) -> i64 {
 }
 
 /// The way from key to key.
-#[derive(Default)]
-struct Walk {
+struct Walk<'a> {
+    reader: Reader<'a>,
+    /// What is left of an array, the bytes of one step, and where its command stands.
+    array: (&'a [u8], usize, usize),
     current: u64,
     open: Option<u64>,
-    /// Ascending, which may touch.
-    spans: Vec<Span>,
+    /// The end of the last range.
+    last: Option<u64>,
+    ended: bool,
 }
 
-impl Walk {
-    fn step(&mut self, step: i64, at: usize) -> Result<(), BarrageError> {
-        let to = self.current.checked_add(step.unsigned_abs()).filter(|&key| key <= MAX_KEY);
-        let to = to.ok_or(BarrageError::OutOfKeys { at })?;
-        if step >= 0 {
-            self.close();
-            if self.spans.last().is_some_and(|span| to <= span.last) {
-                return Err(BarrageError::Malformed { at, what: "keys do not ascend" });
-            }
-            self.open = Some(to);
-        } else {
-            let Some(first) = self.open.take() else {
-                return Err(BarrageError::Malformed { at, what: "a range is closed that was not opened" });
-            };
-            self.spans.push(Span { first, last: to });
-        }
-        self.current = to;
-        Ok(())
+impl<'a> Walk<'a> {
+    fn of(reader: Reader<'a>) -> Walk<'a> {
+        Walk { reader, array: (&[], 1, 0), current: 0, open: None, last: None, ended: false }
     }
 
-    /// A key that was opened and not closed is a single one.
-    fn close(&mut self) {
-        if let Some(key) = self.open.take() {
-            self.spans.push(Span { first: key, last: key });
+    /// The next step and where its command stands; none at the end.
+    fn next_step(&mut self) -> Result<Option<(i64, usize)>, BarrageError> {
+        loop {
+            let (rest, width, at) = self.array;
+            if let Some((step, rest)) = rest.split_at_checked(width) {
+                self.array.0 = rest;
+                return Ok(Some((signed(step), at)));
+            }
+            let at = self.reader.at;
+            let command = self.reader.take(1)?[0];
+            match command & !WIDTH {
+                OFFSET => return Ok(Some((self.reader.value(command)?, at))),
+                SHORT_ARRAY => self.array = (self.reader.array(command, 2)?, 2, at),
+                BYTE_ARRAY => self.array = (self.reader.array(command, 1)?, 1, at),
+                END if command == END => return Ok(None),
+                _ => return Err(BarrageError::Malformed { at, what: "no command" }),
+            }
         }
+    }
+
+    /// The next range; ranges ascend and may touch.
+    fn span(&mut self) -> Result<Option<Span>, BarrageError> {
+        while !self.ended {
+            let Some((step, at)) = self.next_step()? else {
+                self.ended = true;
+                break;
+            };
+            let to = self.current.checked_add(step.unsigned_abs()).filter(|&key| key <= MAX_KEY);
+            let to = to.ok_or(BarrageError::OutOfKeys { at })?;
+            self.current = to;
+            if step < 0 {
+                let Some(first) = self.open.take() else {
+                    return Err(BarrageError::Malformed { at, what: "a range is closed that was not opened" });
+                };
+                self.last = Some(to);
+                return Ok(Some(Span { first, last: to }));
+            }
+            // A key that was opened and not closed is a single one.
+            let single = self.open.replace(to);
+            self.last = single.or(self.last);
+            if self.last.is_some_and(|last| to <= last) {
+                return Err(BarrageError::Malformed { at, what: "keys do not ascend" });
+            }
+            if let Some(key) = single {
+                return Ok(Some(Span { first: key, last: key }));
+            }
+        }
+        Ok(self.open.take().map(|key| Span { first: key, last: key }))
     }
 }

@@ -7,8 +7,17 @@ use crate::rowset_codec::{Reader, write_rows};
 
 /// The bytes of a step's shifts.
 pub fn encode_shifts(shifts: &Shifts) -> Vec<u8> {
+    encode(shifts.iter())
+}
+
+/// The bytes of shifts that ascend, as [`decode_shifts`] gives them.
+pub(crate) fn encode_list(shifts: &[Shift]) -> Vec<u8> {
+    encode(shifts.iter())
+}
+
+fn encode<'a>(shifts: impl Iterator<Item = &'a Shift> + Clone) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let set = |key: fn(&Shift) -> u64| RowSet::from_sorted_keys(&shifts.iter().map(key).collect::<Vec<u64>>());
+    let set = |key: fn(&Shift) -> u64| RowSet::from_sorted_keys(&shifts.clone().map(key).collect::<Vec<u64>>());
     write_rows(&set(|shift| shift.first), &mut bytes);
     write_rows(&set(|shift| shift.last), &mut bytes);
     write_rows(&set(|shift| shift.destination().first), &mut bytes);
