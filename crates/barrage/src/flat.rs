@@ -60,7 +60,7 @@ impl<'a> Flat<'a> {
         };
         let len = u16::from_le_bytes(self.array(vtable)?) as usize;
         let size = u16::from_le_bytes(self.array(vtable + 2)?) as usize;
-        if len < 4 || len % 2 != 0 {
+        if len < 4 || !len.is_multiple_of(2) {
             return fault("a table of fields has no such size");
         }
         match self.bytes.get(vtable + 4..vtable + len) {

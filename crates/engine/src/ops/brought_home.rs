@@ -174,3 +174,39 @@ impl Live for BroughtHomeLive {
         Ok(told(&self.outputs, update, |place| writes.modified[place].as_ref().map(|(rows, _)| rows)))
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use formula::Expr;
+    use model::ops::{Derived, with_columns};
+    use model::{Compare, ModelExpr};
+
+    use super::*;
+    use crate::driver::attach::attach;
+    use crate::ops::reverse::Reverse;
+    use crate::ops::row_keys::RowKeys;
+    use crate::plan::{ColumnOptions, columns};
+    use crate::testing::{any_table, check_law};
+
+    /// A column that is made of the rows with their keys, in this order or the opposite one, and comes home.
+    pub(in crate::ops) fn check(steps: u64, opposite: bool) {
+        let build = |table: &Table| {
+            let home = ColumnName::from("home");
+            let keyed = attach(&RowKeys::new("select", &home), std::slice::from_ref(table))?;
+            let made = [Expr::column("v").alias("w")];
+            let mut other = columns("with_columns", &keyed, &made, ColumnOptions::STORED)?;
+            if opposite {
+                other = attach(&Reverse::default(), std::slice::from_ref(&other))?;
+            }
+            let home = BroughtHome::new("select", &other, &home, &[ColumnName::from("w")])?;
+            attach(&home, &[table.clone(), other])
+        };
+        let model = [Derived::expr("w", ModelExpr::column("v"))];
+        check_law(&any_table(), steps, Compare::ByPosition, build, |input| with_columns(input, &model));
+    }
+
+    #[test]
+    fn law() {
+        check(300, true);
+    }
+}

@@ -105,3 +105,12 @@ impl Column for KeyColumn {
         if rows.is_empty() { Ok(Vec::new()) } else { Ok(vec![self.read(rows)?]) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// By its key each row finds itself.
+    #[test]
+    fn law() {
+        super::super::brought_home::tests::check(200, false);
+    }
+}

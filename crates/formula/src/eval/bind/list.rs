@@ -8,7 +8,6 @@ use arrow_schema::{DataType, Field};
 
 use super::{Binder, Call, Term, literal, to_type, type_error};
 use crate::error::Error;
-use crate::eval::functions::list_made::{concatenated, ranges, repeated};
 use crate::eval::node::Whole;
 use crate::tree::aggregate::Aggregate;
 use crate::tree::function::{Function, List};
@@ -61,7 +60,11 @@ impl Binder<'_> {
     }
 
     /// A list of its arguments, of one type; those that are lists give their elements.
-    pub(crate) fn concat_list(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+    pub(crate) fn concat_list(
+        &mut self,
+        c: &Call<'_>,
+        kernel: fn(Vec<bool>, DataType) -> Whole,
+    ) -> Result<Term, Error> {
         let mut terms = self.terms(c.args)?;
         let (mut of_lists, mut met) = (Vec::with_capacity(terms.len()), DataType::Null);
         for term in &mut terms {
@@ -91,28 +94,28 @@ impl Binder<'_> {
             };
             nodes.push(node);
         }
-        self.whole(&format!("{} {of_lists:?}", c.name), concatenated(of_lists, stored(&met)), nodes, listed, "")
+        self.whole(&format!("{} {of_lists:?}", c.name), kernel(of_lists, stored(&met)), nodes, listed, "")
             .map(Term::Node)
     }
 
     /// A list of one value, so many times.
-    pub(crate) fn repeat_by(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+    pub(crate) fn repeat_by(&mut self, c: &Call<'_>, kernel: fn(DataType) -> Whole) -> Result<Term, Error> {
         let terms = self.terms(c.args)?;
         let value = self.settled(terms[0].clone())?;
         let times = self.whole_number_of(c.name, &terms[1])?;
         let element = stored(self.type_of(value));
         let listed = list_of(&element);
-        self.whole(c.name, repeated(element), vec![value, times], listed, &c.text()).map(Term::Node)
+        self.whole(c.name, kernel(element), vec![value, times], listed, &c.text()).map(Term::Node)
     }
 
     /// Whole numbers from one to another.
-    pub(crate) fn int_ranges(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+    pub(crate) fn int_ranges(&mut self, c: &Call<'_>, kernel: fn(bool) -> Whole) -> Result<Term, Error> {
         let terms = self.terms(c.args)?;
         let nodes = terms.iter().map(|term| self.whole_number_of(c.name, term)).collect::<Result<Vec<_>, _>>()?;
         let Function::List(List::Ranges { closed }) = c.function else {
             return Err(type_error(c.name, &[], "it makes ranges"));
         };
-        let kernel = ranges(closed);
+        let kernel = kernel(closed);
         self.whole(&format!("{} {closed}", c.name), kernel, nodes, list_of(&DataType::Int64), &c.text()).map(Term::Node)
     }
 

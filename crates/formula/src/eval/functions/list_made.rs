@@ -17,15 +17,17 @@ use crate::tree::function::{Function, List};
 use crate::tree::payload::Payload;
 
 pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
-    free(Function::List(List::Concat), "concat_list", (1, ANY, "values, or lists of them"), |b, c| b.concat_list(c))
-        .always(Family::List)
-        .shown_by(r#"tf.concat_list("v", "n")"#)
-        .in_formulas(&[
-            named("enlist", "enlist(1, n)", "a list of the arguments; one that is a list gives its elements"),
-            named("array", "array(v)", "the list itself"),
-            named("vec", "vec(v)", "the list itself"),
-        ]),
-    method(Function::List(List::Repeat), "repeat_by", (2, 2, "a value and how often"), |b, c| b.repeat_by(c))
+    free(Function::List(List::Concat), "concat_list", (1, ANY, "values, or lists of them"), |b, c| {
+        b.concat_list(c, concatenated)
+    })
+    .always(Family::List)
+    .shown_by(r#"tf.concat_list("v", "n")"#)
+    .in_formulas(&[
+        named("enlist", "enlist(1, n)", "a list of the arguments; one that is a list gives its elements"),
+        named("array", "array(v)", "the list itself"),
+        named("vec", "vec(v)", "the list itself"),
+    ]),
+    method(Function::List(List::Repeat), "repeat_by", (2, 2, "a value and how often"), |b, c| b.repeat_by(c, repeated))
         .always(Family::List)
         .shown_by(r#"col("n").repeat_by(2)"#)
         .in_formulas(&[named("repeat", "repeat(n, 2)", "a list of the value, so many times")]),
@@ -33,7 +35,7 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
         Function::List(List::Ranges { closed: false }),
         "int_ranges",
         (2, 3, "where it begins, ends, and a step"),
-        |b, c| b.int_ranges(c),
+        |b, c| b.int_ranges(c, ranges),
     )
     .always(Family::List)
     .shown_by(r#"tf.int_ranges(0, "n")"#)
@@ -42,7 +44,7 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
 ];
 
 /// The elements of each argument, or the argument itself where it is no list; null where a list is.
-pub(crate) fn concatenated(of_lists: Vec<bool>, element: DataType) -> Whole {
+fn concatenated(of_lists: Vec<bool>, element: DataType) -> Whole {
     Arc::new(move |args, rows| {
         let lists: Vec<Option<Lists>> =
             args.iter().zip(&of_lists).map(|(arg, is_list)| is_list.then(|| Lists::of(arg))).collect();
@@ -120,7 +122,7 @@ fn lengths(
 }
 
 /// A value so many times; null where that is.
-pub(crate) fn repeated(element: DataType) -> Whole {
+fn repeated(element: DataType) -> Whole {
     Arc::new(move |args, rows| {
         let (cells, times) = (&args[0], Counts(&args[1]));
         let length = |row: usize| match times.get(row) {
@@ -140,7 +142,7 @@ pub(crate) fn repeated(element: DataType) -> Whole {
 }
 
 /// Numbers from the first argument to the second, in steps of the third; null where one of them is.
-pub(crate) fn ranges(closed: bool) -> Whole {
+fn ranges(closed: bool) -> Whole {
     Arc::new(move |args, rows| {
         let (from, to) = (Counts(&args[0]), Counts(&args[1]));
         let by = |row| args.get(2).map_or(Some(1), |by| Counts(by).get(row));
