@@ -163,8 +163,8 @@ def int_ranges(start: IntoExpr, end: IntoExpr = None, step: IntoExpr = 1, *, clo
 
     >>> import tickframe as tf
     >>> t = tf.table({"n": [3, 0, None]})
-    >>> t.select(tf.int_ranges("n"), down=tf.int_ranges("n", -2, -2)).to_dict()
-    {'n': [[0, 1, 2], [], None], 'down': [[3, 1, -1], [0], None]}
+    >>> t.select(up=tf.int_ranges("n"), down=tf.int_ranges("n", -2, -2)).to_dict()
+    {'up': [[0, 1, 2], [], None], 'down': [[3, 1, -1], [0], None]}
 
     In formulas ``sequence(start, end, step)`` has `end` in it.
 

@@ -170,6 +170,11 @@ ELSEWHERE = {
         "test_rolling.py",
     ),
     **dict.fromkeys(
+        ("backward_fill", "cum_count", "cum_max", "cum_mean", "cum_min", "cum_prod", "cum_sum", "ewm_mean", "ewm_mean_by",
+         "ewm_std", "ewm_var", "forward_fill", "interpolate", "pct_change", "rank"),
+        "test_running.py",
+    ),
+    **dict.fromkeys(
         ("__getitem__", "add", "all", "and_", "any", "drop_nans", "drop_nulls", "eq", "filter", "floordiv", "ge", "gt",
          "is_duplicated", "is_unique", "le", "lt", "mod", "mul", "ne", "neg", "not_", "null_count", "or_", "pipe", "replace",
          "sort_by", "sub", "truediv", "xor"),
