@@ -305,3 +305,11 @@ def test_an_expression_is_read_again():
     ):
         again = eval(repr(made), scope)
         assert again.meta_eq(made) or repr(again) == repr(made)
+
+
+def test_the_mean_so_far_is_null_at_a_null_and_goes_on_behind_it():
+    rows = tf.table({"k": ["a", "b", "a", "a"], "x": [1, 5, None, 4]})
+    mean = tf.col("x").cum_mean
+    assert rows.select(m=mean()).to_dict() == {"m": [1.0, 3.0, None, 10 / 3]}
+    assert rows.select(m=mean().over("k")).to_dict() == {"m": [1.0, 5.0, None, 2.5]}
+    assert rows.select(m=mean(reverse=True)).to_dict() == {"m": [10 / 3, 4.5, None, 4.0]}
