@@ -40,13 +40,24 @@ fn pipelines_equal_the_model() {
 /// Few rows with few keys and stamps on both sides: most rows meet, and most steps change who meets whom.
 #[test]
 fn joins_of_few_rows_equal_the_model() {
-    let few = |spec: &TableSpec| {
-        ["k", "g", "t", "p"].iter().fold(spec.clone().rows(6), |spec, name| spec.styled(name, &[Style::Skewed]))
-    };
     law(4_000, |tape| {
         let (pipeline, specs) = draw_pipeline(tape, 1, Stage::draw_join);
-        (pipeline, specs.iter().map(few).collect())
+        (pipeline, specs.iter().map(|spec| few(spec, 6)).collect())
     });
+}
+
+/// Of two rows on each side both often change at once, and meet again under another key.
+#[test]
+fn joins_of_two_rows_equal_the_model() {
+    law(12_000, |tape| {
+        let (pipeline, specs) = draw_pipeline(tape, 1, Stage::draw_natural_join);
+        (pipeline, specs.iter().map(|spec| few(spec, 2)).collect())
+    });
+}
+
+/// At most so many rows, whose keys and stamps are few.
+fn few(spec: &TableSpec, most: usize) -> TableSpec {
+    ["k", "g", "t", "p"].iter().fold(spec.clone().rows(most), |spec, name| spec.styled(name, &[Style::Skewed]))
 }
 
 /// Rows that live for one step, through what passes them on.

@@ -25,6 +25,11 @@ impl Stage {
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
+    /// A natural join.
+    pub fn draw_natural_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
+        Stage::draw_of(tape, shape, &[spec("natural_join")])
+    }
+
     /// What passes rows on, each by itself or in another order.
     pub fn draw_passing(tape: &mut Tape, shape: &mut Shape) -> Stage {
         let passing: Vec<&OpSpec> = SPECS.iter().filter(|spec| spec.over_blink == OverBlink::Passes).collect();

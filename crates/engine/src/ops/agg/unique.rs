@@ -87,13 +87,18 @@ impl Distinct {
         })
     }
 
+    /// Cells of the column's type: those of a dictionary column may come as they are stored.
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        match *cells.data_type() == self.of {
+            true => cells.clone(),
+            false => arrow_cast::cast(cells, &self.of).expect("cells are values of their column's type"),
+        }
+    }
+
     /// Groups and values as keys, without nulls if they are none.
     fn keys(&self, slots: &[u32], cells: &Chunk) -> [ArrayRef; 2] {
         let groups: ArrayRef = Arc::new(UInt32Array::from(slots.to_vec()));
-        let cells = match *cells.data_type() == self.of {
-            true => cells.clone(),
-            false => arrow_cast::cast(cells, &self.of).expect("cells are values of their column's type"),
-        };
+        let cells = self.plain(cells);
         match cells.logical_nulls().filter(|nulls| !self.nulls && nulls.null_count() > 0) {
             None => [groups, cells],
             Some(nulls) => {
@@ -151,7 +156,7 @@ impl State for Distinct {
 
     fn slide(&self, cells: &[Chunk], windows: &[Range<usize>]) -> Option<Result<ArrayRef, Error>> {
         let (mut numbers, mut known) = (Vec::new(), KeyTable::new(std::slice::from_ref(&self.of)));
-        if let Err(error) = known.insert(&cells[..1], &mut numbers, &mut Vec::new()) {
+        if let Err(error) = known.insert(&[self.plain(&cells[0])], &mut numbers, &mut Vec::new()) {
             return Some(Err(error.into()));
         }
         let missing = cells[0].logical_nulls().filter(|nulls| !self.nulls && nulls.null_count() > 0);

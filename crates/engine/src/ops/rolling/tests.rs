@@ -207,8 +207,14 @@ fn law_of_types() {
             (Aggregate::Implode, Aggregator::Implode, "all"),
         ];
         let ordered = [(Aggregate::Min, Aggregator::Min, "least"), (Aggregate::Max, Aggregator::Max, "most")];
+        let keyed = [(Aggregate::NUnique, Aggregator::NUnique, "unique")];
         let compared = !matches!(kind, "list" | "struct" | "dict");
-        let kinds: Vec<_> = any.into_iter().chain(ordered.into_iter().filter(|_| compared)).collect();
+        let equated = !matches!(kind, "list" | "struct");
+        let kinds: Vec<_> = any
+            .into_iter()
+            .chain(ordered.into_iter().filter(|_| compared))
+            .chain(keyed.into_iter().filter(|_| equated))
+            .collect();
         let aggregates: Vec<Expr> = kinds.iter().map(|(of, _, name)| aggregate(of.clone(), "p", name)).collect();
         let wanted = ops::Rolling {
             by: vec!["k".to_owned()],
