@@ -68,6 +68,10 @@ pub fn filter(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     Some(Stage::Filter(shape.expression(tape, Kind::Bool)))
 }
 
+fn that_can_be_keys(columns: &[(String, Kind)]) -> Vec<(String, Kind)> {
+    columns.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect()
+}
+
 fn any_kind(tape: &mut Tape) -> Kind {
     *tape.choose(&[Kind::Int, Kind::Float, Kind::Bool, Kind::Str])
 }
@@ -605,8 +609,7 @@ pub fn over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
 pub fn shift_over(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     in_order(shape)?;
     let exact = shape.exact();
-    let keys: Vec<(String, Kind)> =
-        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let keys = that_can_be_keys(&exact);
     let by = some_columns(tape, &keys, 1);
     if by.is_empty() {
         return None;
@@ -627,8 +630,7 @@ pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     if exact.is_empty() {
         return None;
     }
-    let keys: Vec<(String, Kind)> =
-        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let keys = that_can_be_keys(&exact);
     let by = some_columns(tape, &keys, 0);
     let mut made = Vec::new();
     for _ in 0..1 + tape.below(3) {
@@ -677,8 +679,7 @@ pub fn runs(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     if exact.is_empty() {
         return None;
     }
-    let keys: Vec<(String, Kind)> =
-        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let keys = that_can_be_keys(&exact);
     let by = some_columns(tape, &keys, 0);
     let compared: Vec<(String, Kind)> =
         exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of(_))).cloned().collect();
@@ -722,8 +723,7 @@ pub fn rolling(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     if exact.is_empty() {
         return None;
     }
-    let keys: Vec<(String, Kind)> =
-        exact.iter().filter(|(_, kind)| !matches!(kind, Kind::Of("list" | "struct"))).cloned().collect();
+    let keys = that_can_be_keys(&exact);
     let by = some_columns(tape, &keys, 0);
     let stamps: Vec<&String> = exact.iter().filter(|(_, kind)| *kind == Kind::Int).map(|(name, _)| name).collect();
     let on = (!stamps.is_empty() && tape.chance(110)).then(|| (*tape.choose(&stamps)).clone());

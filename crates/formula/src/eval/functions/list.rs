@@ -136,10 +136,10 @@ impl Lists {
 }
 
 /// Whole numbers, row by row.
-struct Numbers<'a>(&'a Argument);
+pub(super) struct Numbers<'a>(pub(super) &'a Argument);
 
 impl Numbers<'_> {
-    fn get(&self, row: usize) -> Option<i64> {
+    pub(super) fn get(&self, row: usize) -> Option<i64> {
         let row = if matches!(self.0, Argument::One(_)) { 0 } else { row };
         let numbers = self.0.array().as_primitive::<Int64Type>();
         numbers.is_valid(row).then(|| numbers.value(row))

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, UInt64Array};
 use arrow_schema::DataType;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
 use super::declared::{ANY, FunctionSpec, free, method, named};
-use super::list::{Lists, listed};
+use super::list::{Lists, Numbers, listed};
 use crate::eval::node::{Argument, Failure, Whole, failure};
 use crate::tree::family::Family;
 use crate::tree::function::{Function, List};
@@ -89,17 +87,6 @@ fn too_many(row: usize) -> Failure {
     Failure { row, message: "lists of more than 2,147,483,647 elements".to_owned(), payload: None }
 }
 
-/// Whole numbers, row by row.
-struct Counts<'a>(&'a Argument);
-
-impl Counts<'_> {
-    fn get(&self, row: usize) -> Option<i64> {
-        let row = if matches!(self.0, Argument::One(_)) { 0 } else { row };
-        let numbers = self.0.array().as_primitive::<Int64Type>();
-        numbers.is_valid(row).then(|| numbers.value(row))
-    }
-}
-
 /// The lengths of lists, none for null, as far as there is memory for them.
 fn lengths(
     rows: usize,
@@ -124,7 +111,7 @@ fn lengths(
 /// A value so many times; null where that is.
 fn repeated(element: DataType) -> Whole {
     Arc::new(move |args, rows| {
-        let (cells, times) = (&args[0], Counts(&args[1]));
+        let (cells, times) = (&args[0], Numbers(&args[1]));
         let length = |row: usize| match times.get(row) {
             Some(times) => {
                 let many = usize::try_from(times).map(Some);
@@ -144,8 +131,8 @@ fn repeated(element: DataType) -> Whole {
 /// Numbers from the first argument to the second, in steps of the third; null where one of them is.
 fn ranges(closed: bool) -> Whole {
     Arc::new(move |args, rows| {
-        let (from, to) = (Counts(&args[0]), Counts(&args[1]));
-        let by = |row| args.get(2).map_or(Some(1), |by| Counts(by).get(row));
+        let (from, to) = (Numbers(&args[0]), Numbers(&args[1]));
+        let by = |row| args.get(2).map_or(Some(1), |by| Numbers(by).get(row));
         let length = |row: usize| match (from.get(row), to.get(row), by(row)) {
             (_, _, Some(0)) => Err("a range in steps of 0".to_owned()),
             (Some(from), Some(to), Some(by)) => {
