@@ -55,8 +55,26 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("barrage", &["limits", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
+        "flight",
+        &["limits", "rowset", "engine"],
+        &[
+            "arrow-ipc",
+            "base64",
+            "bytes",
+            "getrandom",
+            "http",
+            "http-body",
+            "hyper",
+            "hyper-util",
+            "prost",
+            "thiserror",
+            "tokio",
+            "tonic",
+        ],
+    ),
+    (
         "native",
-        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine"],
+        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "flight"],
         &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),
@@ -65,7 +83,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
 const ARROW: &[&str] = &["arrow-array", "arrow-buffer", "arrow-cast", "arrow-data", "arrow-schema", "arrow-select"];
 
 /// What a test or a bench may use besides.
-const TEST_ONLY: &[&str] = &["criterion", "proptest", "roaring"];
+const TEST_ONLY: &[&str] = &["criterion", "http-body-util", "proptest", "roaring"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the project").to_path_buf()

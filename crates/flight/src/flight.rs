@@ -1,0 +1,260 @@
+//! Arrow Flight: what there is, tables out, tables in.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema};
+use bytes::Bytes;
+use engine::Table;
+use hyper::body::Incoming;
+use prost::Message as _;
+use tokio::sync::mpsc;
+use tonic::Status;
+use tonic::codec::Streaming;
+
+use crate::frames::{Answers, Message, framed, one, requests};
+use crate::ipc::{Encoder, Received, encapsulated};
+use crate::proto::{
+    BasicAuth, Criteria, FlightData, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo,
+    PutResult, SchemaResult, Ticket, WrappedAuthentication,
+};
+use crate::service::{Context, Shared, blocking, engine_error};
+use crate::tickets::{Named, of_descriptor, of_ticket};
+
+/// Rows that are turned into messages at once.
+const ROWS: u64 = 1 << 18;
+/// Pieces of fewer rows than this, on average, are joined before they are sent.
+const WORTH: usize = 8192;
+/// Batches that wait for a client to read.
+const AHEAD: usize = 2;
+/// Acknowledgements that wait for a client to read.
+const ACKNOWLEDGED: usize = 1 << 14;
+
+fn arrow_error(error: arrow_schema::ArrowError) -> Status {
+    Status::internal(format!("this table has no form in Arrow's streams: {error}"))
+}
+
+/// A handshake of somebody unknown: the first message says who.
+pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<Answers, Status> {
+    let request: FlightHandshake = one(body, shared.limits.control_message).await?;
+    let caller = match WrappedAuthentication::decode(request.payload.clone()) {
+        Ok(wrapped) if !wrapped.kind.is_empty() => {
+            let payload = std::str::from_utf8(&wrapped.payload).map_err(|_| crate::sessions::refused())?;
+            shared.sessions.credential(&format!("{} {payload}", wrapped.kind))?
+        }
+        _ => {
+            let basic = BasicAuth::decode(request.payload).map_err(|_| crate::sessions::refused())?;
+            shared.sessions.password(&basic.password)?
+        }
+    };
+    let payload = Bytes::copy_from_slice(caller.session.token.as_bytes());
+    Ok(Answers::once(&FlightHandshake { protocol_version: 0, payload }))
+}
+
+/// A handshake of a caller whose headers said who: the answer's headers are all there is.
+pub(crate) async fn shaken(body: Incoming, limit: usize) -> Result<Answers, Status> {
+    let mut messages: Streaming<FlightHandshake> = requests(body, limit);
+    while messages.message().await?.is_some() {}
+    Ok(Answers::none())
+}
+
+async fn described(table: Table, named: Named) -> Result<FlightInfo, Status> {
+    let rows = if table.is_live() {
+        -1
+    } else {
+        let table = table.clone();
+        blocking(move || Ok(table.rows().map_err(engine_error)?.len() as i64)).await?
+    };
+    Ok(FlightInfo {
+        schema: encapsulated(table.schema()).map_err(arrow_error)?,
+        flight_descriptor: Some(named.descriptor()),
+        endpoint: vec![FlightEndpoint { ticket: Some(Ticket { ticket: named.ticket() }) }],
+        total_records: rows,
+        total_bytes: -1,
+        ordered: true,
+    })
+}
+
+/// All tables of the scope.
+pub(crate) async fn list(context: &Context, criteria: Criteria) -> Result<Answers, Status> {
+    if !criteria.expression.is_empty() {
+        return Err(Status::invalid_argument("ListFlights: criteria are not known; leave them empty"));
+    }
+    let mut found = Vec::new();
+    for (name, table) in context.shared.catalog.all() {
+        found.extend(framed(&described(table, Named::Scope(name)).await?));
+    }
+    Ok(Answers::all([found]))
+}
+
+async fn asked(context: &Context, descriptor: &FlightDescriptor) -> Result<FlightInfo, Status> {
+    let named = of_descriptor("descriptor", Some(descriptor))?;
+    let table = context.table("descriptor", named.clone()).await?;
+    described(table, named).await
+}
+
+pub(crate) async fn info(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
+    Ok(Answers::once(&asked(context, &descriptor).await?))
+}
+
+/// Nothing takes long: what is polled for is there.
+pub(crate) async fn poll(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
+    Ok(Answers::once(&PollInfo { info: Some(asked(context, &descriptor).await?) }))
+}
+
+pub(crate) async fn schema(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
+    let named = of_descriptor("descriptor", Some(&descriptor))?;
+    let table = context.table("descriptor", named).await?;
+    Ok(Answers::once(&SchemaResult { schema: encapsulated(table.schema()).map_err(arrow_error)? }))
+}
+
+/// The rows of the last settled step, batch by batch. No thread waits for the client.
+pub(crate) async fn get(context: &Context, ticket: Ticket) -> Result<Answers, Status> {
+    let table = context.table("ticket", of_ticket("ticket", &ticket.ticket)?).await?;
+    let still = blocking(move || table.snapshot().map_err(engine_error)).await?;
+    let encoder = Encoder::new(still.schema()).map_err(arrow_error)?;
+    let (send, receive) = mpsc::channel(AHEAD);
+    tokio::spawn(async move {
+        if let Err(status) = sent(still, encoder, &send).await {
+            _ = send.send(Err(status)).await;
+        }
+    });
+    Ok(Answers::stream(receive))
+}
+
+async fn sent(table: Table, mut encoder: Encoder, to: &mpsc::Sender<Result<Message, Status>>) -> Result<(), Status> {
+    let mut from = 0;
+    let mut any = false;
+    loop {
+        let still = table.clone();
+        let (back, messages, rows) = blocking(move || {
+            let (messages, rows) = piece(&still, &mut encoder, from)?;
+            Ok((encoder, messages, rows))
+        })
+        .await?;
+        encoder = back;
+        if rows == 0 {
+            break;
+        }
+        from += rows;
+        any = true;
+        for message in messages {
+            // A client that is gone wants nothing more.
+            if to.send(Ok(message)).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+    if !any {
+        for message in encoder.finish().map_err(arrow_error)? {
+            _ = to.send(Ok(message)).await;
+        }
+    }
+    Ok(())
+}
+
+/// The messages of the rows from this position on, and how many rows these are.
+fn piece(table: &Table, encoder: &mut Encoder, from: u64) -> Result<(Vec<Message>, u64), Status> {
+    let view = table.view().map_err(engine_error)?;
+    let rows = view.rows().slice(from, ROWS);
+    if rows.is_empty() {
+        return Ok((Vec::new(), 0));
+    }
+    let columns: Vec<usize> = (0..view.width()).collect();
+    let mut batches = engine::export::batches_of(table, &view, &rows, &columns, true).map_err(engine_error)?;
+    if batches.len() > 1 && rows.len() as usize / batches.len() < WORTH {
+        batches = vec![arrow_select::concat::concat_batches(table.schema(), &batches).map_err(arrow_error)?];
+    }
+    let mut messages = Vec::new();
+    for batch in &batches {
+        messages.extend(encoder.encode(batch).map_err(arrow_error)?);
+    }
+    Ok((messages, rows.len()))
+}
+
+/// Takes a table in: each batch is judged and acknowledged as it comes, the table is there when the client has ended.
+pub(crate) fn put(context: Context, body: Incoming) -> Answers {
+    let (send, receive) = mpsc::channel(ACKNOWLEDGED);
+    tokio::spawn(async move {
+        if let Err(status) = taken(&context, body, &send).await {
+            _ = send.send(Err(status)).await;
+        }
+    });
+    Answers::stream(receive)
+}
+
+async fn taken(
+    context: &Context,
+    body: Incoming,
+    acknowledge: &mpsc::Sender<Result<Message, Status>>,
+) -> Result<(), Status> {
+    let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.data_message);
+    let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
+    let named = of_descriptor("DoPut", first.flight_descriptor.as_ref())?;
+    match &named {
+        Named::Export(id) => context.session.exports.begin(*id)?,
+        Named::Scope(name) if context.shared.catalog.table(name).is_some() => {
+            return Err(Status::already_exists(format!("DoPut: a table named '{name}' is there already")));
+        }
+        Named::Scope(_) => {}
+        _ => return Err(Status::invalid_argument("DoPut: name a table of the scope, or an export")),
+    }
+    let table = upload(context, first, messages, acknowledge).await;
+    match named {
+        Named::Export(id) => {
+            context.session.exports.define(id, table.as_ref().ok().cloned());
+            table.map(drop)
+        }
+        Named::Scope(name) => context.shared.catalog.add(&name, table?),
+        _ => Ok(()),
+    }
+}
+
+async fn upload(
+    context: &Context,
+    first: FlightData,
+    mut messages: Streaming<FlightData>,
+    acknowledge: &mpsc::Sender<Result<Message, Status>>,
+) -> Result<Table, Status> {
+    let mut received = Received::default();
+    let mut batches: Vec<RecordBatch> = Vec::new();
+    let mut bytes = 0_u64;
+    let mut next = Some(first);
+    while let Some(data) = next {
+        bytes += data.data_body.len() as u64;
+        if bytes > context.shared.limits.upload {
+            return Err(Status::resource_exhausted(format!("DoPut: more than {} bytes", context.shared.limits.upload)));
+        }
+        limits::ask(data.data_body.len() as u64).map_err(|why| Status::resource_exhausted(why.to_string()))?;
+        if !data.data_header.is_empty() {
+            let is_schema = received.schema().is_none();
+            let (back, batch) = blocking(move || {
+                let batch = received.read(&data.data_header, data.data_body)?;
+                Ok((received, batch))
+            })
+            .await?;
+            received = back;
+            // The schema is acknowledged too: who sends no rows waits for something all the same.
+            if is_schema || batch.is_some() {
+                let message = framed(&PutResult { app_metadata: data.app_metadata });
+                // Who reads no acknowledgements may be gone, or may not care; the end of what it sends says which.
+                _ = acknowledge.send(Ok(message)).await;
+            }
+            batches.extend(batch);
+        }
+        next = messages.message().await?;
+    }
+    let schema = received.schema().ok_or_else(|| Status::invalid_argument("DoPut: no schema supplied"))?;
+    // Cells may be null later: what others promised of them is not ours to keep.
+    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    blocking(move || {
+        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        let column = |index: usize| -> Vec<ArrayRef> {
+            batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
+        };
+        let columns = (0..schema.fields().len()).map(column).collect();
+        engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)
+    })
+    .await
+}

@@ -1,0 +1,292 @@
+//! Arrow on the wire: batches out, whose buffers are sent as they lie in memory, and bodies in, judged whole.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, StreamEncoder};
+use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use bytes::{BufMut, Bytes, BytesMut};
+use tonic::Status;
+
+use crate::frames::{FRAME, Message};
+
+/// The body of a message is at most this long, but where one row is longer.
+const BODY: usize = 16 << 20;
+/// Pieces shorter than this are joined: each piece is a frame of its own.
+const SMALL: usize = 4096;
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Of `FlightData`: the header of a message, and its body.
+const HEADER_TAG: u8 = 0x12;
+const BODY_TAG: [u8; 2] = [0xc2, 0x3e];
+
+fn options() -> Result<IpcWriteOptions, ArrowError> {
+    IpcWriteOptions::try_new(8, false, MetadataVersion::V5)
+}
+
+/// A schema as a message of its own, with the prefix that a stream reader wants.
+pub(crate) fn encapsulated(schema: &Schema) -> Result<Bytes, ArrowError> {
+    let mut tracker = DictionaryTracker::new(false);
+    let encoded =
+        IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options()?);
+    let padded = encoded.ipc_message.len().next_multiple_of(8);
+    let mut out = BytesMut::with_capacity(8 + padded);
+    out.put_slice(&CONTINUATION);
+    out.put_i32_le(padded as i32);
+    out.put_slice(&encoded.ipc_message);
+    out.put_bytes(0, padded - encoded.ipc_message.len());
+    Ok(out.freeze())
+}
+
+/// A buffer that the socket reads from.
+struct Lent(Buffer);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+/// Batches of one schema as messages.
+pub(crate) struct Encoder(StreamEncoder);
+
+impl Encoder {
+    pub(crate) fn new(schema: &Schema) -> Result<Encoder, ArrowError> {
+        Ok(Encoder(StreamEncoder::try_new_with_options(schema, options()?)?))
+    }
+
+    /// The messages of these rows; before the first, that of the schema.
+    pub(crate) fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Message>, ArrowError> {
+        let bytes: Result<usize, ArrowError> =
+            batch.columns().iter().map(|column| column.to_data().get_slice_memory_size()).sum();
+        if bytes? > BODY && batch.num_rows() > 1 {
+            let half = batch.num_rows() / 2;
+            let mut messages = self.encode(&batch.slice(0, half))?;
+            messages.extend(self.encode(&batch.slice(half, batch.num_rows() - half))?);
+            return Ok(messages);
+        }
+        messages_of(self.0.encode(batch)?)
+    }
+
+    /// The schema, if nothing was sent yet.
+    pub(crate) fn finish(self) -> Result<Vec<Message>, ArrowError> {
+        messages_of(self.0.finish()?)
+    }
+}
+
+/// What a stream has, taken from its front.
+struct Pieces(VecDeque<Buffer>);
+
+impl Pieces {
+    fn take(&mut self, mut len: usize) -> Result<Vec<Buffer>, ArrowError> {
+        let mut taken = Vec::new();
+        while len > 0 {
+            let mut front =
+                self.0.pop_front().ok_or_else(|| ArrowError::IpcError("a message is cut short".to_owned()))?;
+            if front.len() > len {
+                self.0.push_front(front.slice(len));
+                front = front.slice_with_length(0, len);
+            }
+            len -= front.len();
+            if !front.is_empty() {
+                taken.push(front);
+            }
+        }
+        Ok(taken)
+    }
+
+    fn bytes(&mut self, len: usize) -> Result<Vec<u8>, ArrowError> {
+        Ok(self.take(len)?.iter().flat_map(|piece| piece.as_slice()).copied().collect())
+    }
+}
+
+/// Takes the messages of an Arrow stream apart and puts each into a frame of `FlightData`.
+fn messages_of(stream: Vec<Buffer>) -> Result<Vec<Message>, ArrowError> {
+    let mut pieces = Pieces(stream.into_iter().filter(|piece| !piece.is_empty()).collect());
+    let mut messages = Vec::new();
+    while !pieces.0.is_empty() {
+        let prefix = pieces.bytes(8)?;
+        let len = u32::from_le_bytes([prefix[4], prefix[5], prefix[6], prefix[7]]) as usize;
+        if len == 0 {
+            break;
+        }
+        let header = pieces.bytes(len)?;
+        let body_len = root_as_message(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
+        let body_len = usize::try_from(body_len).map_err(|error| ArrowError::IpcError(error.to_string()))?;
+        messages.push(flight_data(&header, pieces.take(body_len)?, body_len));
+    }
+    Ok(messages)
+}
+
+fn flight_data(header: &[u8], body: Vec<Buffer>, body_len: usize) -> Message {
+    let mut start = BytesMut::with_capacity(FRAME + header.len() + 32);
+    start.put_bytes(0, FRAME);
+    start.put_u8(HEADER_TAG);
+    prost::encoding::encode_varint(header.len() as u64, &mut start);
+    start.put_slice(header);
+    // Written also if it is empty: there are readers who look for it.
+    start.put_slice(&BODY_TAG);
+    prost::encoding::encode_varint(body_len as u64, &mut start);
+    let len = (start.len() - FRAME + body_len) as u32;
+    start[1..FRAME].copy_from_slice(&len.to_be_bytes());
+    let mut message = Vec::new();
+    let mut small = start;
+    for piece in body {
+        if piece.len() < SMALL {
+            small.put_slice(&piece);
+        } else {
+            if !small.is_empty() {
+                message.push(std::mem::take(&mut small).freeze());
+            }
+            message.push(Bytes::from_owner(Lent(piece)));
+        }
+    }
+    if !small.is_empty() {
+        message.push(small.freeze());
+    }
+    message
+}
+
+/// What a client sends, message by message.
+#[derive(Default)]
+pub(crate) struct Received {
+    schema: Option<SchemaRef>,
+    dictionaries: HashMap<i64, ArrayRef>,
+}
+
+fn wrong(error: impl std::fmt::Display) -> Status {
+    Status::invalid_argument(format!("malformed Arrow data: {error}"))
+}
+
+impl Received {
+    pub(crate) fn schema(&self) -> Option<&SchemaRef> {
+        self.schema.as_ref()
+    }
+
+    /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
+    pub(crate) fn read(&mut self, header: &[u8], body: Bytes) -> Result<Option<RecordBatch>, Status> {
+        // A header may lie anywhere in what came; its reader wants it aligned.
+        let header = Buffer::from(header);
+        let read = catch_unwind(AssertUnwindSafe(|| self.judge(&header, body)));
+        read.unwrap_or_else(|_| Err(wrong("it cannot be read")))
+    }
+
+    fn judge(&mut self, header: &[u8], body: Bytes) -> Result<Option<RecordBatch>, Status> {
+        let message = root_as_message(header).map_err(wrong)?;
+        if usize::try_from(message.bodyLength()).ok() != Some(body.len()) {
+            return Err(wrong(format!("its body has {} bytes, not {}", body.len(), message.bodyLength())));
+        }
+        let version = message.version();
+        let known = self.schema.clone();
+        let schema = || known.ok_or_else(|| wrong("rows come before their schema"));
+        match message.header_type() {
+            MessageHeader::Schema if self.schema.is_some() => Err(wrong("a second schema")),
+            MessageHeader::Schema => {
+                let schema = message.header_as_schema().ok_or_else(|| wrong("no schema"))?;
+                self.schema = Some(Arc::new(arrow_ipc::convert::try_fb_to_schema(schema).map_err(wrong)?));
+                Ok(None)
+            }
+            MessageHeader::DictionaryBatch => {
+                let batch = message.header_as_dictionary_batch().ok_or_else(|| wrong("no dictionary"))?;
+                let rows = batch.data().map_or(0, |data| data.length());
+                asked(rows)?;
+                let buffer = Buffer::from(body);
+                read_dictionary(&buffer, batch, &*schema()?, &mut self.dictionaries, &version).map_err(wrong)?;
+                Ok(None)
+            }
+            MessageHeader::RecordBatch => {
+                let batch = message.header_as_record_batch().ok_or_else(|| wrong("no rows"))?;
+                asked(batch.length())?;
+                let buffer = Buffer::from(body);
+                read_record_batch(&buffer, batch, schema()?, &self.dictionaries, None, &version)
+                    .map(Some)
+                    .map_err(wrong)
+            }
+            other => Err(wrong(format!("a message of kind {other:?}"))),
+        }
+    }
+}
+
+/// Rows may take no bytes: their number is asked for.
+fn asked(rows: i64) -> Result<(), Status> {
+    let rows = u64::try_from(rows).map_err(|_| wrong("a negative number of rows"))?;
+    limits::ask_rows(rows, 1).map_err(|why| Status::resource_exhausted(why.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Int64Array, StringArray};
+    use prost::Message as _;
+
+    use super::*;
+    use crate::proto::FlightData;
+
+    fn batch(rows: usize) -> RecordBatch {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+        let texts: ArrayRef =
+            Arc::new(StringArray::from_iter((0..rows).map(|row| (row % 3 > 0).then(|| row.to_string()))));
+        RecordBatch::try_from_iter([("n", numbers), ("s", texts)]).expect("columns of one length")
+    }
+
+    fn sent(messages: Vec<Message>) -> Vec<FlightData> {
+        let whole = |message: Message| {
+            let bytes: Vec<u8> = message.iter().flatten().copied().collect();
+            assert_eq!(bytes.len() - FRAME, u32::from_be_bytes(bytes[1..FRAME].try_into().expect("four")) as usize);
+            FlightData::decode(&bytes[FRAME..]).expect("a message")
+        };
+        messages.into_iter().map(whole).collect()
+    }
+
+    #[test]
+    fn batches_come_back_as_they_went() {
+        for rows in [0, 1, 1000, 100_000] {
+            let batch = batch(rows).slice(rows / 3, rows - rows / 3);
+            let mut encoder = Encoder::new(&batch.schema()).expect("an encoder");
+            let mut received = Received::default();
+            let mut rows = Vec::new();
+            for data in sent(encoder.encode(&batch).expect("messages")) {
+                rows.extend(received.read(&data.data_header, data.data_body).expect("sound"));
+            }
+            assert_eq!(rows, [batch]);
+        }
+    }
+
+    #[test]
+    fn long_buffers_are_sent_from_where_they_lie() {
+        let batch = batch(100_000);
+        let mut encoder = Encoder::new(&batch.schema()).expect("an encoder");
+        let messages = encoder.encode(&batch).expect("messages");
+        let cells = batch.column(0).as_primitive::<Int64Type>().values().inner().as_ptr();
+        assert!(messages[1].iter().any(|piece| piece.as_ptr() == cells));
+    }
+
+    #[test]
+    fn a_schema_goes_alone() {
+        let messages = sent(Encoder::new(&batch(1).schema()).and_then(Encoder::finish).expect("messages"));
+        assert_eq!(messages.len(), 1);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader() {
+        let batch = batch(20);
+        let mut encoder = Encoder::new(&batch.schema()).expect("an encoder");
+        let messages = sent(encoder.encode(&batch).expect("messages"));
+        let schema = &messages[0];
+        for at in 0..messages[1].data_header.len() {
+            for with in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut header = messages[1].data_header.to_vec();
+                header[at] = with;
+                let mut received = Received::default();
+                assert!(received.read(&schema.data_header, Bytes::new()).is_ok());
+                _ = received.read(&header, messages[1].data_body.clone());
+                _ = received.read(&messages[1].data_header, messages[1].data_body.slice(1..));
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The socket: accepts connections, each within the limits, until the server is stopped.
+
+use std::net::{SocketAddr, TcpListener as Listener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+
+use crate::catalog::Catalog;
+use crate::limits::Limits;
+use crate::race::{First, first};
+use crate::service::{Shared, answer};
+use crate::sessions::{Access, Sessions};
+
+/// What HTTP/2 begins with.
+const PREFACE: usize = 24;
+/// How much a client may send before it is told to go on: of a call, and of a connection.
+const CALL_WINDOW: u32 = 4 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+/// How long the calls that run have when the server stops.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How a server is started.
+pub struct Options {
+    /// Where it listens; port 0 is any free one.
+    pub address: SocketAddr,
+    /// Who may call.
+    pub access: Access,
+    /// What a client may ask for.
+    pub limits: Limits,
+}
+
+/// Why a server was not started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Address(SocketAddr, std::io::Error),
+    /// The system gives no threads.
+    #[error("cannot start threads: {0}")]
+    Threads(std::io::Error),
+}
+
+/// A server that listens. Dropping it stops it.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    runtime: Option<Runtime>,
+    /// A process that was forked has the memory of the server and none of its threads.
+    process: u32,
+}
+
+impl Server {
+    /// Listens, and serves from threads of its own.
+    pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
+        let Options { address, access, limits } = options;
+        let refused = |error| StartError::Address(address, error);
+        let listener = Listener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("tickframe-server")
+            .enable_all()
+            .build()
+            .map_err(StartError::Threads)?;
+        let shared = Arc::new(Shared {
+            catalog,
+            sessions: Sessions::new(access, limits.clone()),
+            limits,
+            stopping: watch::Sender::new(false),
+        });
+        let inside = runtime.enter();
+        let listener = TcpListener::from_std(listener).map_err(refused)?;
+        drop(inside);
+        runtime.spawn(accept(listener, shared.clone()));
+        runtime.spawn(sweep(shared.clone()));
+        Ok(Server { address, shared, runtime: Some(runtime), process: std::process::id() })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it serves.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.shared.catalog
+    }
+
+    /// What its clients may ask for.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Sessions that are open.
+    pub fn sessions(&self) -> usize {
+        self.shared.sessions.count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The sockets are the other process's, and so is what watches them.
+            std::mem::forget(self.runtime.take());
+            return;
+        }
+        self.shared.stopping.send_replace(true);
+        self.shared.sessions.close_all();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(GRACE);
+        }
+    }
+}
+
+async fn sweep(shared: Arc<Shared>) {
+    let mut ticks = tokio::time::interval((shared.limits.session / 4).max(Duration::from_millis(100)));
+    loop {
+        ticks.tick().await;
+        shared.sessions.sweep();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let room = Arc::new(Semaphore::new(shared.limits.connections));
+    loop {
+        let First::Left(accepted) = first(listener.accept(), shared.stopped()).await else {
+            return;
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of files, say: others may give theirs back.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        // One more than there is room for is hung up on at once.
+        let Ok(place) = room.clone().try_acquire_owned() else { continue };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            connection(stream, shared).await;
+            drop(place);
+        });
+    }
+}
+
+/// The settings of a connection, each by name.
+fn settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.header_list)
+        .max_pending_accept_reset_streams(limits.pending_resets)
+        .keep_alive_interval(limits.keepalive_interval)
+        .keep_alive_timeout(limits.keepalive_timeout)
+        .initial_stream_window_size(CALL_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    builder
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    _ = stream.set_nodelay(true);
+    let speaks = tokio::time::timeout(shared.limits.handshake, preface(&stream)).await;
+    if !matches!(speaks, Ok(true)) {
+        return;
+    }
+    let builder = settings(&shared.limits);
+    let serving = shared.clone();
+    let serve = service_fn(move |request| {
+        let shared = shared.clone();
+        async move { Ok::<_, std::convert::Infallible>(answer(shared, request).await) }
+    });
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), serve));
+    if let First::Right(()) = first(connection.as_mut(), serving.stopped()).await {
+        connection.as_mut().graceful_shutdown();
+        _ = connection.await;
+    }
+}
+
+/// Whether the client has sent what HTTP/2 begins with.
+async fn preface(stream: &TcpStream) -> bool {
+    let mut begin = [0; PREFACE];
+    loop {
+        match stream.peek(&mut begin).await {
+            Ok(PREFACE) => return begin.starts_with(b"PRI * HTTP/2.0"),
+            Ok(0) | Err(_) => return false,
+            Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The messages, by field numbers. Bodies are slices of what came, never copies.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use prost::Message;
+
+/// The words of `arrow.flight.protocol`.
+#[derive(Clone, PartialEq, Message)]
+pub struct FlightDescriptor {
+    /// 1: a path, 2: a command.
+    #[prost(int32, tag = "1")]
+    pub kind: i32,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub cmd: Bytes,
+    #[prost(string, repeated, tag = "3")]
+    pub path: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FlightData {
+    #[prost(message, optional, tag = "1")]
+    pub flight_descriptor: Option<FlightDescriptor>,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub data_header: Bytes,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub app_metadata: Bytes,
+    #[prost(bytes = "bytes", tag = "1000")]
+    pub data_body: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Ticket {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub ticket: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct PutResult {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub app_metadata: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Criteria {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub expression: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Action {
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub body: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SchemaResult {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub schema: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FlightEndpoint {
+    #[prost(message, optional, tag = "1")]
+    pub ticket: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FlightInfo {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub schema: Bytes,
+    #[prost(message, optional, tag = "2")]
+    pub flight_descriptor: Option<FlightDescriptor>,
+    #[prost(message, repeated, tag = "3")]
+    pub endpoint: Vec<FlightEndpoint>,
+    #[prost(int64, tag = "4")]
+    pub total_records: i64,
+    #[prost(int64, tag = "5")]
+    pub total_bytes: i64,
+    #[prost(bool, tag = "6")]
+    pub ordered: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct PollInfo {
+    #[prost(message, optional, tag = "1")]
+    pub info: Option<FlightInfo>,
+}
+
+/// Flight's own, for request and response.
+#[derive(Clone, PartialEq, Message)]
+pub struct FlightHandshake {
+    #[prost(uint64, tag = "1")]
+    pub protocol_version: u64,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub payload: Bytes,
+}
+
+/// The payload of a handshake by name and password.
+#[derive(Clone, PartialEq, Message)]
+pub struct BasicAuth {
+    #[prost(string, tag = "2")]
+    pub username: String,
+    #[prost(string, tag = "3")]
+    pub password: String,
+}
+
+/// The payload of a handshake by any of the forms of the header.
+#[derive(Clone, PartialEq, Message)]
+pub struct WrappedAuthentication {
+    #[prost(string, tag = "4")]
+    pub kind: String,
+    #[prost(bytes = "bytes", tag = "5")]
+    pub payload: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Empty {}
+
+/// The session service's.
+#[derive(Clone, PartialEq, Message)]
+pub struct HandshakeRequest {
+    #[prost(sint32, tag = "1")]
+    pub auth_protocol: i32,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub payload: Bytes,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct HandshakeResponse {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub metadata_header: Bytes,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub session_token: Bytes,
+    #[prost(sint64, tag = "3")]
+    pub token_deadline_time_millis: i64,
+    #[prost(sint64, tag = "4")]
+    pub token_expiration_delay_millis: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ReleaseRequest {
+    #[prost(message, optional, tag = "1")]
+    pub id: Option<Ticket>,
+}
+
+/// For `ExportFromTicket` and `PublishFromTicket`.
+#[derive(Clone, PartialEq, Message)]
+pub struct FromTicket {
+    #[prost(message, optional, tag = "1")]
+    pub source_id: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub result_id: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ExportNotification {
+    #[prost(message, optional, tag = "1")]
+    pub ticket: Option<Ticket>,
+    #[prost(int32, tag = "2")]
+    pub export_state: i32,
+    #[prost(string, tag = "3")]
+    pub context: String,
+    #[prost(string, tag = "4")]
+    pub dependent_handle: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TerminationNotification {
+    #[prost(bool, tag = "1")]
+    pub abnormal_termination: bool,
+    #[prost(string, tag = "2")]
+    pub reason: String,
+    #[prost(bool, tag = "3")]
+    pub is_from_uncaught_exception: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ConfigValue {
+    #[prost(string, optional, tag = "3")]
+    pub string_value: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Constants {
+    #[prost(map = "string, message", tag = "1")]
+    pub config_values: HashMap<String, ConfigValue>,
+}

@@ -1,0 +1,272 @@
+//! One call from its headers to its answers: who calls is known before any service sees the call.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use engine::Table;
+use http::{HeaderValue, Request, Response};
+use hyper::body::Incoming;
+use tokio::sync::watch;
+use tonic::Status;
+use tonic::body::Body;
+
+use crate::calls::{self, Call};
+use crate::catalog::Catalog;
+use crate::flight;
+use crate::frames::{Answers, one};
+use crate::limits::Limits;
+use crate::proto::{
+    ConfigValue, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
+    TerminationNotification, Ticket,
+};
+use crate::race::{First, first};
+use crate::sessions::{Caller, Session, Sessions, let_go};
+use crate::tickets::{self, Named};
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) sessions: Sessions,
+    pub(crate) limits: Limits,
+    /// True once the server stops.
+    pub(crate) stopping: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// Comes back when the server stops.
+    pub(crate) async fn stopped(&self) {
+        _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+}
+
+/// A call whose caller is known.
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) session: Arc<Session>,
+}
+
+/// Answers one call.
+pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+    let is_grpc = |value: &HeaderValue| value.as_bytes().starts_with(b"application/grpc");
+    if !request.headers().get("content-type").is_some_and(is_grpc) {
+        let mut refused = Response::new(Body::empty());
+        *refused.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return refused;
+    }
+    let Some((call, before_login)) = calls::behind(request.uri().path()) else {
+        return Status::unimplemented("there is no such call").into_http();
+    };
+    let caller = shared.sessions.caller(request.headers());
+    let (session, new) = match caller {
+        Ok(Caller { session, new }) => (Some(session), new),
+        Err(_) if before_login => (None, false),
+        Err(refused) => return refused.into_http(),
+    };
+    let token = session.as_ref().filter(|_| new).map(|session| format!("Bearer {}", session.token));
+    let run = run(shared.clone(), call, session, request.into_body());
+    let answers = if call.is_unary() {
+        let late = |_| Err(Status::deadline_exceeded("the call took too long"));
+        tokio::time::timeout(shared.limits.unary, run).await.unwrap_or_else(late)
+    } else {
+        run.await
+    };
+    let mut response = match answers {
+        Ok(answers) => {
+            let mut response = Response::new(Body::new(answers));
+            response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+            response
+        }
+        Err(status) => status.into_http(),
+    };
+    if let Some(token) = token.and_then(|token| HeaderValue::try_from(token).ok()) {
+        response.headers_mut().insert("authorization", token);
+    }
+    response
+}
+
+async fn run(
+    shared: Arc<Shared>,
+    call: Call,
+    session: Option<Arc<Session>>,
+    body: Incoming,
+) -> Result<Answers, Status> {
+    let Some(session) = session else {
+        return match call {
+            Call::Handshake => flight::handshake(&shared, body).await,
+            Call::GetAuthenticationConstants => Ok(Answers::once(&authentication())),
+            _ => Err(Status::unauthenticated("")),
+        };
+    };
+    let limit = shared.limits.control_message;
+    let context = Context { shared, session };
+    match call {
+        Call::Handshake => flight::shaken(body, limit).await,
+        Call::ListFlights => flight::list(&context, one(body, limit).await?).await,
+        Call::GetFlightInfo => flight::info(&context, one(body, limit).await?).await,
+        Call::PollFlightInfo => flight::poll(&context, one(body, limit).await?).await,
+        Call::GetSchema => flight::schema(&context, one(body, limit).await?).await,
+        Call::DoGet => flight::get(&context, one(body, limit).await?).await,
+        Call::DoPut => Ok(flight::put(context, body)),
+        Call::DoExchange => {
+            Err(Status::unimplemented("DoExchange: this server has no subscriptions yet; DoGet reads a table"))
+        }
+        Call::DoAction => {
+            let action: crate::proto::Action = one(body, limit).await?;
+            Err(Status::unimplemented(format!("DoAction: there is no action '{}'", action.kind)))
+        }
+        Call::ListActions => Ok(Answers::none()),
+        Call::NewSession | Call::RefreshSessionToken => {
+            let request: HandshakeRequest = one(body, limit).await?;
+            if request.auth_protocol != 0 {
+                return Err(Status::invalid_argument("Protocol version not allowed."));
+            }
+            Ok(Answers::once(&handed(&context)))
+        }
+        Call::CloseSession => {
+            let request: HandshakeRequest = one(body, limit).await?;
+            let own = [format!("Bearer {}", context.session.token), context.session.token.clone(), String::new()];
+            if !own.iter().any(|own| own.as_bytes() == request.payload) {
+                return Err(Status::invalid_argument("a session can only close itself"));
+            }
+            context.shared.sessions.close(&context.session);
+            Ok(Answers::once(&Empty {}))
+        }
+        Call::Release => {
+            let request: ReleaseRequest = one(body, limit).await?;
+            let Named::Export(id) = named("id", request.id)? else {
+                return Err(Status::failed_precondition("only exports can be released"));
+            };
+            let_go(context.session.exports.release(id)?);
+            Ok(Answers::once(&Empty {}))
+        }
+        Call::ExportFromTicket => {
+            let request: FromTicket = one(body, limit).await?;
+            let source = named("sourceId", request.source_id)?;
+            let Named::Export(id) = named("resultId", request.result_id)? else {
+                return Err(Status::failed_precondition("resultId must be an export"));
+            };
+            context.session.exports.begin(id)?;
+            let table = context.table("sourceId", source).await;
+            context.session.exports.define(id, table.as_ref().ok().cloned());
+            table.map(|_| Answers::once(&Empty {}))
+        }
+        Call::PublishFromTicket => {
+            let request: FromTicket = one(body, limit).await?;
+            let source = named("sourceId", request.source_id)?;
+            let result = named("resultId", request.result_id)?;
+            let is_export = matches!(source, Named::Export(_));
+            let table = context.table("sourceId", source).await?;
+            match result {
+                Named::Shared(_) if !is_export => Err(Status::failed_precondition("only an export can be shared")),
+                Named::Shared(name) => context.shared.catalog.publish(name, &table),
+                Named::Scope(name) => {
+                    let_go(context.shared.catalog.put(name, table));
+                    Ok(())
+                }
+                _ => Err(Status::failed_precondition("resultId must be a shared ticket or one of the scope")),
+            }?;
+            Ok(Answers::once(&Empty {}))
+        }
+        Call::ExportNotifications => Ok(Answers::stream(context.session.exports.listen())),
+        Call::TerminationNotification => {
+            let _: Empty = one(body, limit).await?;
+            match first(context.session.over(), context.shared.stopped()).await {
+                First::Left(()) => Err(crate::sessions::refused()),
+                First::Right(()) => {
+                    let reason = "the server was stopped".to_owned();
+                    Ok(Answers::once(&TerminationNotification { reason, ..TerminationNotification::default() }))
+                }
+            }
+        }
+        Call::GetAuthenticationConstants => Ok(Answers::once(&authentication())),
+        Call::GetConfigurationConstants => Ok(Answers::once(&configuration(&context.shared.limits))),
+    }
+}
+
+fn named(what: &str, ticket: Option<Ticket>) -> Result<Named, Status> {
+    tickets::of_ticket(what, &ticket.unwrap_or_default().ticket)
+}
+
+fn handed(context: &Context) -> HandshakeResponse {
+    let delay = context.shared.limits.session.as_millis() as i64;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
+    HandshakeResponse {
+        metadata_header: Bytes::from_static(b"authorization"),
+        session_token: format!("Bearer {}", context.session.token).into(),
+        token_deadline_time_millis: now.saturating_add(delay),
+        token_expiration_delay_millis: delay,
+    }
+}
+
+fn constants<const N: usize>(known: [(&str, String); N]) -> Constants {
+    let value = |(name, value): (&str, String)| (name.to_owned(), ConfigValue { string_value: Some(value) });
+    Constants { config_values: HashMap::from(known.map(value)) }
+}
+
+fn authentication() -> Constants {
+    constants([(
+        "AuthHandlers",
+        "io.deephaven.auth.AnonymousAuthenticationHandler,io.deephaven.authentication.psk.PskAuthenticationHandler"
+            .to_owned(),
+    )])
+}
+
+fn configuration(limits: &Limits) -> Constants {
+    constants([
+        ("http.session.durationMs", limits.session.as_millis().to_string()),
+        ("barrage.version", "1.0.0".to_owned()),
+        ("deephaven.version", "42.7".to_owned()),
+        ("tickframe.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("file.separator", "/".to_owned()),
+        ("web.flattenViewports", "false".to_owned()),
+    ])
+}
+
+/// Work that may wait for a lock or a disk, off the threads that serve.
+pub(crate) async fn blocking<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
+) -> Result<R, Status> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Status::internal("internal error")))
+}
+
+/// What the engine refused, as a status.
+pub(crate) fn engine_error(error: engine::Error) -> Status {
+    use engine::Error as E;
+    let text = error.to_string();
+    match error {
+        E::Resource { .. } => Status::resource_exhausted(text),
+        E::TableFailed(_) => Status::failed_precondition(text),
+        E::Internal { .. } => Status::internal("internal error"),
+        _ => Status::invalid_argument(text),
+    }
+}
+
+impl Context {
+    /// The table that is named. An export that is not there yet is waited for.
+    pub(crate) async fn table(&self, what: &str, named: Named) -> Result<Table, Status> {
+        let missing = |text: String| Status::not_found(format!("Could not resolve '{what}: {text}"));
+        match named {
+            Named::Export(id) => self.session.exports.table(id).await,
+            Named::Scope(name) => {
+                self.shared.catalog.table(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
+            }
+            Named::Field(app, field) => Err(missing(format!("no application '{app}' with a field '{field}'"))),
+            Named::Shared(name) => {
+                self.shared.catalog.shared(&name).ok_or_else(|| missing("no such shared ticket'".to_owned()))
+            }
+            Named::Other(text) => {
+                let Some((resolver, rest)) = self.shared.catalog.resolver(&text) else {
+                    let route = text.bytes().next().unwrap_or_default();
+                    return Err(Status::failed_precondition(format!(
+                        "Could not resolve '{what}: no resolver for route '{route}' (byte)"
+                    )));
+                };
+                let rest = rest.to_owned();
+                let found = blocking(move || resolver.table(&rest).map_err(Status::failed_precondition)).await?;
+                found.ok_or_else(|| missing(format!("'{text}' not found'")))
+            }
+        }
+    }
+}

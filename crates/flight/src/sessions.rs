@@ -1,0 +1,317 @@
+//! Who calls: credentials, sessions, and their end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use engine::Table;
+use http::HeaderMap;
+use tokio::sync::watch;
+use tonic::Status;
+
+use crate::exports::Exports;
+use crate::limits::Limits;
+
+/// Who may call.
+#[derive(Clone)]
+pub enum Access {
+    /// Whoever sends this token, in any of the forms in which clients send one.
+    Token(String),
+    /// Anybody.
+    Anybody,
+}
+
+const PSK: &str = "io.deephaven.authentication.psk.PskAuthenticationHandler";
+const COOKIE: &str = "deephaven-auth-cookie";
+const TOKEN_HEADER: &str = "auth-token-bin";
+
+/// What is said to whoever has no right, whatever was wrong.
+pub(crate) fn refused() -> Status {
+    Status::unauthenticated("Authentication details invalid")
+}
+
+/// A login, and what it holds.
+pub(crate) struct Session {
+    pub(crate) token: String,
+    pub(crate) exports: Exports,
+    /// True once it is over.
+    pub(crate) closed: watch::Sender<bool>,
+    last: Mutex<Instant>,
+}
+
+impl Session {
+    fn new(token: String, limits: &Limits) -> Arc<Session> {
+        Arc::new(Session {
+            token,
+            exports: Exports::new(limits.exports),
+            closed: watch::Sender::new(false),
+            last: Mutex::new(Instant::now()),
+        })
+    }
+
+    fn idle(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(*lock(&self.last))
+    }
+
+    /// Comes back when the session is over.
+    pub(crate) async fn over(&self) {
+        // The sender is in the session: it cannot be gone.
+        _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+    }
+
+    fn close(&self) -> Vec<Table> {
+        self.closed.send_replace(true);
+        self.exports.close()
+    }
+}
+
+/// All sessions of a server.
+pub(crate) struct Sessions {
+    access: Access,
+    limits: Limits,
+    held: Mutex<HashMap<String, Arc<Session>>>,
+    /// Of those who send the server's own token, or nothing where nothing is asked, with each call.
+    plain: Mutex<Option<Arc<Session>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes as long for wrong text as for right text of the same length.
+fn equal(left: &str, right: &str) -> bool {
+    let differ = left.bytes().zip(right.bytes()).fold(0, |all, (left, right)| all | (left ^ right));
+    left.len() == right.len() && std::hint::black_box(differ) == 0
+}
+
+/// 128 random bits of the system, as text.
+pub(crate) fn drawn() -> Result<String, getrandom::Error> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes)?;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+}
+
+/// Who calls, and whether the session was made for this call.
+pub(crate) struct Caller {
+    pub(crate) session: Arc<Session>,
+    pub(crate) new: bool,
+}
+
+impl Sessions {
+    pub(crate) fn new(access: Access, limits: Limits) -> Sessions {
+        Sessions { access, limits, held: Mutex::default(), plain: Mutex::default() }
+    }
+
+    /// Who calls with these headers.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Status> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().map_err(|_| refused())).transpose();
+        if let Some(token) = text(TOKEN_HEADER)? {
+            let padded = token.trim_end_matches('=');
+            let engine = base64::engine::general_purpose::STANDARD_NO_PAD;
+            let token = String::from_utf8(engine.decode(padded).map_err(|_| refused())?).map_err(|_| refused())?;
+            return self.known(&token);
+        }
+        if let Some(cookies) = text("cookie")? {
+            let cookie = cookies.split(';').find_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='));
+            if let Some(token) = cookie {
+                return self.known(token);
+            }
+        }
+        match text("authorization")? {
+            Some(credential) => self.credential(credential),
+            None if matches!(self.access, Access::Anybody) => self.plain(),
+            None => Err(Status::unauthenticated("")),
+        }
+    }
+
+    /// Who brings this, as a header has it.
+    pub(crate) fn credential(&self, credential: &str) -> Result<Caller, Status> {
+        let credential = credential.trim();
+        let (kind, payload) = credential.split_once(' ').unwrap_or((credential, ""));
+        let payload = payload.trim();
+        if !kind.eq_ignore_ascii_case("bearer") {
+            return self.login(kind, payload);
+        }
+        match payload.split_once(' ') {
+            Some((kind, payload)) => self.login(kind, payload),
+            None if payload == "Anonymous" => self.login(payload, ""),
+            None if self.admits(payload) && !payload.is_empty() => match self.known(payload) {
+                Ok(known) => Ok(known),
+                // Anybody's word is as good as a token, but a session that is over stays over.
+                Err(over) if matches!(self.access, Access::Anybody) => Err(over),
+                Err(_) => self.plain(),
+            },
+            None => self.known(payload),
+        }
+    }
+
+    fn admits(&self, secret: &str) -> bool {
+        match &self.access {
+            Access::Token(token) => equal(token, secret),
+            Access::Anybody => true,
+        }
+    }
+
+    fn login(&self, kind: &str, payload: &str) -> Result<Caller, Status> {
+        let admitted = if kind == PSK {
+            self.admits(payload)
+        } else if kind.eq_ignore_ascii_case("basic") {
+            let decoded = STANDARD.decode(payload).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            let secret = decoded.as_deref().and_then(|text| text.split_once(':'));
+            secret.is_some_and(|(_, password)| self.admits(password))
+        } else {
+            kind == "Anonymous" && matches!(self.access, Access::Anybody)
+        };
+        if admitted { self.open() } else { Err(refused()) }
+    }
+
+    /// Who has this name and password.
+    pub(crate) fn password(&self, password: &str) -> Result<Caller, Status> {
+        if self.admits(password) { self.open() } else { Err(refused()) }
+    }
+
+    fn open(&self) -> Result<Caller, Status> {
+        self.sweep();
+        let token = drawn().map_err(|_| Status::unavailable("the system has no random numbers"))?;
+        let session = Session::new(token.clone(), &self.limits);
+        let mut held = lock(&self.held);
+        if held.len() >= self.limits.sessions {
+            return Err(Status::resource_exhausted(format!("there are {} sessions already", held.len())));
+        }
+        held.insert(token, session.clone());
+        Ok(Caller { session, new: true })
+    }
+
+    fn plain(&self) -> Result<Caller, Status> {
+        let mut plain = lock(&self.plain);
+        if let Some(session) = plain.as_ref().filter(|session| !*session.closed.borrow()) {
+            return Ok(Caller { session: session.clone(), new: false });
+        }
+        let token = drawn().map_err(|_| Status::unavailable("the system has no random numbers"))?;
+        let session = plain.insert(Session::new(token, &self.limits)).clone();
+        Ok(Caller { session, new: false })
+    }
+
+    fn known(&self, token: &str) -> Result<Caller, Status> {
+        let session = lock(&self.held).get(token).cloned().ok_or_else(refused)?;
+        let now = Instant::now();
+        if session.idle(now) > self.limits.session {
+            self.close(&session);
+            return Err(refused());
+        }
+        *lock(&session.last) = now;
+        Ok(Caller { session, new: false })
+    }
+
+    /// Ends a session; nothing of it is left.
+    pub(crate) fn close(&self, session: &Session) {
+        lock(&self.held).remove(&session.token);
+        let tables = session.close();
+        let_go(tables);
+    }
+
+    /// Ends the sessions that nobody used for long enough.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        let idle: Vec<Arc<Session>> =
+            lock(&self.held).values().filter(|session| session.idle(now) > self.limits.session).cloned().collect();
+        idle.iter().for_each(|session| self.close(session));
+    }
+
+    pub(crate) fn close_all(&self) {
+        let all: Vec<Arc<Session>> = lock(&self.held).values().cloned().chain(lock(&self.plain).take()).collect();
+        all.iter().for_each(|session| self.close(session));
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.held).len()
+    }
+}
+
+/// Drops tables where it may wait: the last handle of a table takes the lock of its graph.
+pub(crate) fn let_go<T: Send + 'static>(held: T) {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(held))),
+        Err(_) => drop(held),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(http::HeaderName::from_static(name), value.parse().expect("a header"))])
+    }
+
+    fn sessions(limits: Limits) -> Sessions {
+        Sessions::new(Access::Token("secret".into()), limits)
+    }
+
+    #[test]
+    fn each_form_of_the_token_opens_a_session() {
+        let sessions = sessions(Limits::default());
+        let basic = format!("Basic {}", STANDARD.encode("anybody:secret"));
+        for form in [format!("{PSK} secret"), format!("Bearer {PSK} secret"), basic] {
+            let caller = sessions.caller(&headers("authorization", &form)).unwrap_or_else(|_| panic!("{form}"));
+            assert!(caller.new);
+            let bearer = format!("Bearer {}", caller.session.token);
+            let coded = STANDARD.encode(&caller.session.token);
+            let cookie = format!("a=b; {COOKIE}={}", caller.session.token);
+            for (name, value) in [("authorization", &bearer), (TOKEN_HEADER, &coded), ("cookie", &cookie)] {
+                let again = sessions.caller(&headers(name, value)).unwrap_or_else(|_| panic!("{name}"));
+                assert!(Arc::ptr_eq(&again.session, &caller.session) && !again.new);
+            }
+        }
+        let plain = sessions.caller(&headers("authorization", "Bearer secret")).expect("the token itself");
+        assert!(!plain.new);
+    }
+
+    #[test]
+    fn anything_else_opens_none() {
+        let sessions = sessions(Limits::default());
+        let wrong = STANDARD.encode("secret:wrong");
+        let forms = [
+            "",
+            "Anonymous",
+            "Bearer",
+            "Bearer ",
+            "Bearer Anonymous",
+            "Bearer wrong",
+            "Basic",
+            "Basic !",
+            "secret",
+            PSK,
+        ];
+        let forms = forms.into_iter().map(str::to_owned).chain([
+            format!("{PSK} secre"),
+            format!("{PSK} secret2"),
+            format!("Basic {wrong}"),
+            format!("Bearer {}", drawn().expect("random")),
+        ]);
+        for form in forms {
+            let refused = sessions.caller(&headers("authorization", &form)).err().unwrap_or_else(|| panic!("{form:?}"));
+            assert_eq!(refused.code(), tonic::Code::Unauthenticated);
+        }
+        assert!(sessions.caller(&HeaderMap::new()).is_err());
+        assert_eq!(sessions.count(), 0);
+    }
+
+    #[test]
+    fn a_session_ends_when_it_is_closed_and_when_it_idles() {
+        let limits = Limits { session: Duration::from_millis(30), sessions: 1, ..Limits::default() };
+        let sessions = sessions(limits);
+        let form = format!("{PSK} secret");
+        let first = sessions.credential(&form).expect("a session").session;
+        assert_eq!(sessions.credential(&form).err().map(|error| error.code()), Some(tonic::Code::ResourceExhausted));
+        sessions.close(&first);
+        assert!(sessions.credential(&format!("Bearer {}", first.token)).is_err());
+        let second = sessions.credential(&form).expect("there is room again").session;
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(sessions.credential(&format!("Bearer {}", second.token)).is_err());
+        assert_eq!(sessions.count(), 0);
+    }
+}
