@@ -132,6 +132,7 @@ from tickframe.reductions import (
 from tickframe.rolled import RollingGroups
 from tickframe.schema import Schema
 from tickframe.scopes import scope
+from tickframe.server import Server, serve
 from tickframe.sources import (
     AppendTable,
     BlinkTable,
@@ -222,6 +223,7 @@ __all__ = [
     "RowSet",
     "Schema",
     "Selectable",
+    "Server",
     "String",
     "Struct",
     "Subscription",
@@ -306,6 +308,7 @@ __all__ = [
     "replay",
     "ring_table",
     "scope",
+    "serve",
     "spark",
     "std",
     "struct",

@@ -578,6 +578,7 @@ ELSEWHERE = {
     "Table.wait": "waits for an update: test_listener.py",
     "Table.updates": "asyncio: test_listener.py",
     "Table.next": "asyncio: test_followers.py",
+    "Server": "is made by serve: test_server.py",
     "Graph.start": "",
     "Graph.stop": "",
 }

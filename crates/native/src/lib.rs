@@ -34,6 +34,8 @@ mod publisher;
 mod raised;
 mod rowset;
 mod schema;
+#[cfg(feature = "server")]
+mod server;
 mod shared;
 mod source;
 mod table;
@@ -87,6 +89,9 @@ mod _native {
     use crate::rowset::PyRowSet;
     #[pymodule_export]
     use crate::schema::PySchema;
+    #[cfg(feature = "server")]
+    #[pymodule_export]
+    use crate::server::PyFlightServer;
     #[pymodule_export]
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]

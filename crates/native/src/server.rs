@@ -1,0 +1,167 @@
+//! The server as Python sees it. Its threads take the GIL only for a resolver of the user's.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use engine::Table;
+use flight::limits::Limits;
+use flight::{Access, Catalog, Options, Resolve, Server};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::ending::{self, Inside};
+use crate::error::InvalidOperationError;
+use crate::gil::{drop_without_gil, lock};
+use crate::table::PyTable;
+
+/// A Python function that gives tables by name.
+struct PythonResolver {
+    prefix: String,
+    function: Py<PyAny>,
+}
+
+impl Resolve for PythonResolver {
+    fn table(&self, rest: &str) -> Result<Option<Table>, String> {
+        let _inside = Inside::enter();
+        let found = Python::try_attach(|py| -> Result<Option<Table>, String> {
+            let told = |error: PyErr| format!("the resolver of {:?} raised {}", self.prefix, error.value(py));
+            let given = self.function.bind(py).call1((rest,)).map_err(told)?;
+            if given.is_none() {
+                return Ok(None);
+            }
+            let table = PyTable::behind(&given).map_err(told)?;
+            let table = table.ok_or_else(|| format!("the resolver of {:?} gave no table", self.prefix))?;
+            Ok(Some(table.get().engine().clone()))
+        });
+        found.unwrap_or_else(|| Err("the program ends".to_owned()))
+    }
+}
+
+/// A server; stopped when it is dropped.
+#[pyclass(frozen, name = "FlightServer", module = "tickframe._native")]
+pub struct PyFlightServer {
+    server: Mutex<Option<Server>>,
+    catalog: Arc<Catalog>,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+impl Drop for PyFlightServer {
+    fn drop(&mut self) {
+        drop_without_gil(lock(&self.server).take());
+    }
+}
+
+impl PyFlightServer {
+    fn held(&self) -> MutexGuard<'_, Option<Server>> {
+        lock(&self.server)
+    }
+}
+
+#[pymethods]
+impl PyFlightServer {
+    /// `address` is an IP address and `token` None for a server that asks nobody.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        address: &str,
+        port: u16,
+        token: Option<String>,
+        resolvers: Vec<(String, Py<PyAny>)>,
+    ) -> PyResult<PyFlightServer> {
+        let address = address
+            .parse()
+            .map_err(|_| PyValueError::new_err(format!("serve: host={address:?} is no address of the internet")))?;
+        if let Some((prefix, _)) = resolvers.iter().find(|(prefix, _)| !Catalog::is_free(prefix)) {
+            return Err(InvalidOperationError::new_err(format!(
+                "serve: resolvers: {prefix:?} cannot begin a ticket; what begins with e, h, q, s/ or a/ is taken"
+            )));
+        }
+        let resolver = |(prefix, function): (String, Py<PyAny>)| {
+            let resolve: Arc<dyn Resolve> = Arc::new(PythonResolver { prefix: prefix.clone(), function });
+            (prefix, resolve)
+        };
+        let catalog = Arc::new(Catalog::new(resolvers.into_iter().map(resolver).collect()));
+        let limits = Limits::default();
+        let options = Options {
+            address: SocketAddr::new(address, port),
+            access: token.map_or(Access::Anybody, Access::Token),
+            limits: limits.clone(),
+        };
+        let shared = catalog.clone();
+        let server = ending::detached(py, || Server::start(options, shared))
+            .map_err(|error| PyOSError::new_err(format!("serve: {error}")))?;
+        let address = server.address();
+        Ok(PyFlightServer { server: Mutex::new(Some(server)), catalog, address, limits })
+    }
+
+    #[getter]
+    fn host(&self) -> String {
+        self.address.ip().to_string()
+    }
+
+    #[getter]
+    fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Sessions that are open; None once it was stopped.
+    #[getter]
+    fn sessions(&self) -> Option<usize> {
+        self.held().as_ref().map(Server::sessions)
+    }
+
+    /// What a client may ask for, by name; times in milliseconds.
+    #[getter]
+    fn limits(&self) -> BTreeMap<&'static str, u64> {
+        let limits = &self.limits;
+        BTreeMap::from([
+            ("connections", limits.connections as u64),
+            ("streams", u64::from(limits.streams)),
+            ("header_list", u64::from(limits.header_list)),
+            ("pending_resets", limits.pending_resets as u64),
+            ("control_message", limits.control_message as u64),
+            ("data_message", limits.data_message as u64),
+            ("keepalive_interval", limits.keepalive_interval.as_millis() as u64),
+            ("keepalive_timeout", limits.keepalive_timeout.as_millis() as u64),
+            ("handshake", limits.handshake.as_millis() as u64),
+            ("unary", limits.unary.as_millis() as u64),
+            ("sessions", limits.sessions as u64),
+            ("session", limits.session.as_millis() as u64),
+            ("exports", limits.exports as u64),
+            ("upload", limits.upload),
+        ])
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.catalog.names()
+    }
+
+    fn table(&self, name: &str) -> Option<PyTable> {
+        self.catalog.table(name).map(PyTable::new)
+    }
+
+    fn put(&self, name: String, table: &Bound<'_, PyTable>) -> PyResult<()> {
+        let table = table.get().usable()?.clone();
+        drop_without_gil(self.catalog.put(name, table));
+        Ok(())
+    }
+
+    /// Whether there was one.
+    fn take(&self, name: &str) -> bool {
+        let taken = self.catalog.take(name);
+        let was = taken.is_some();
+        drop_without_gil(taken);
+        was
+    }
+
+    /// Ends all calls, sessions and threads, and lets the tables go.
+    fn stop(&self, py: Python<'_>) {
+        let server = self.held().take();
+        ending::detached(py, || drop(server));
+        for name in self.catalog.names() {
+            drop_without_gil(self.catalog.take(&name));
+        }
+    }
+}

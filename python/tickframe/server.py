@@ -1,0 +1,233 @@
+"""Tables for other processes: a server that speaks Arrow Flight.
+
+>>> import tickframe as tf
+>>> with tf.serve({"trades": tf.table({"sym": ["A", "B"], "px": [1.0, 2.0]})}) as srv:
+...     list(srv.tables), srv.url.startswith("grpc://127.0.0.1:")
+(['trades'], True)
+"""
+
+from __future__ import annotations
+
+import atexit
+import ipaddress
+import secrets
+import socket
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Literal
+
+from tickframe import _native, errors
+from tickframe.handles import is_table, table_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from tickframe.table import Table
+
+__all__ = ["Server", "serve"]
+
+_running: weakref.WeakSet[Server] = weakref.WeakSet()
+
+
+class _Served(MutableMapping[str, "Table"]):
+    """The tables of a server by name: what is set is served from then on."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.FlightServer) -> None:
+        self._native = native
+
+    def __getitem__(self, name: object) -> Table:
+        found = self._native.table(name) if isinstance(name, str) else None
+        if found is None:
+            raise KeyError(name)
+        return table_of(found)
+
+    def __setitem__(self, name: str, table: Table) -> None:
+        name, table = _name(name), _table(name, table)
+        if self._native.sessions is None:
+            raise errors.InvalidOperationError(f"serve: {name!r} cannot be served: the server was stopped")
+        self._native.put(name, table._native)
+
+    def __delitem__(self, name: object) -> None:
+        if not (isinstance(name, str) and self._native.take(name)):
+            raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._native.names())
+
+    def __len__(self) -> int:
+        return len(self._native.names())
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(repr(name) for name in self)}}}"
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise errors.TypeMismatchError(f"serve: a table is named by a string, not {type(name).__name__}")
+    if not name:
+        raise errors.InvalidOperationError("serve: a table's name cannot be empty")
+    return name
+
+
+def _table(name: object, table: object) -> Table:
+    if not is_table(table):
+        raise errors.TypeMismatchError(f"serve: {name!r} is {type(table).__name__}, not a Table")
+    return table
+
+
+class Server:
+    """A server that runs, made by :func:`serve`; a context manager that stops it."""
+
+    def __init__(self, native: _native.FlightServer, token: str | None) -> None:
+        if not isinstance(native, _native.FlightServer):
+            raise errors.TypeMismatchError("a Server is made by tickframe.serve")
+        self._native = native
+        self._token = token
+        _running.add(self)
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as Flight clients write it."""
+        host = self._native.host
+        return f"grpc://[{host}]:{self._native.port}" if ":" in host else f"grpc://{host}:{self._native.port}"
+
+    @property
+    def token(self) -> str | None:
+        """What clients must send; None for a server that asks nobody."""
+        return self._token
+
+    @property
+    def tables(self) -> MutableMapping[str, Table]:
+        """The tables by name. A table set here is served from then on, a deleted one no longer."""
+        return _Served(self._native)
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """What a client may ask for, by name: counts, bytes, milliseconds."""
+        return self._native.limits
+
+    def stop(self) -> None:
+        """End all calls, sessions and threads, and let the tables go. A second call does nothing."""
+        self._native.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        stopped = ", stopped" if self._native.sessions is None else ""
+        return f"<Server {self.url}{stopped}>"
+
+
+def _address(host: object) -> str:
+    if not isinstance(host, str):
+        raise errors.TypeMismatchError(f"serve: host must be a string, not {type(host).__name__}")
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError) as unknown:
+        raise errors.InvalidOperationError(f"serve: host={host!r} is no address: {unknown}") from None
+
+
+def _secret(token: object) -> str | None:
+    if token is None:
+        return secrets.token_hex(16)
+    if token is False:
+        return None
+    if not isinstance(token, str):
+        raise errors.TypeMismatchError(f"serve: token must be a string, None or False, not {type(token).__name__}")
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        raise errors.InvalidOperationError("serve: a token has printable ASCII letters and no spaces")
+    return token
+
+
+def serve(
+    tables: Mapping[str, Table] | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    token: str | Literal[False] | None = None,
+    resolvers: Mapping[str, Callable[[str], Table | None]] | None = None,
+    insecure: bool = False,
+) -> Server:
+    """Serve tables to other processes by Arrow Flight, from threads of its own.
+
+    A client reads the rows of the last settled step; no cycle waits for a client. What a client uploads becomes a
+    static table of ``Server.tables``.
+
+    Args:
+        tables: The tables by name. ``Server.tables`` takes more later.
+        host: Where to listen. Other addresses than this machine's own are refused, since the server has no TLS.
+        port: The port; 0 is any free one.
+        token: What clients must send, as ``authorization: Bearer TOKEN`` or as the password of any name; by default
+            a random one. False lets anybody call who reaches this machine's own address.
+        resolvers: Functions that give tables by name, by the text with which their tickets begin: the function of
+            ``"db/"`` is called with ``"x"`` for the ticket ``"db/x"``, and gives a table or None.
+        insecure: Listen on another address although nothing that is sent is encrypted. It still wants a token.
+
+    Raises:
+        TypeMismatchError: Something is not a table, a name or a function.
+        InvalidOperationError: The address is not this machine's own, or the token cannot be sent.
+        OSError: The port is taken.
+
+    Examples:
+        >>> import tickframe as tf
+        >>> srv = tf.serve({"trades": tf.table({"px": [1.0, 2.0]})})
+        >>> srv.tables["trades"].to_dicts()
+        [{'px': 1.0}, {'px': 2.0}]
+        >>> srv.stop()
+    """
+    if tables is not None and not isinstance(tables, Mapping):
+        raise errors.TypeMismatchError(
+            f"serve: tables must be a mapping of names to tables, not {type(tables).__name__}"
+        )
+    if resolvers is not None and not isinstance(resolvers, Mapping):
+        raise errors.TypeMismatchError(
+            f"serve: resolvers must be a mapping of prefixes to functions, not {type(resolvers).__name__}"
+        )
+    if isinstance(port, bool) or not isinstance(port, int):
+        raise errors.TypeMismatchError(f"serve: port must be an integer, not {type(port).__name__}")
+    if not 0 <= port <= 65535:
+        raise errors.InvalidOperationError(f"serve: port must be in 0 … 65535, not {port}")
+    given = {_name(name): _table(name, table) for name, table in (tables or {}).items()}
+    own = list((resolvers or {}).items())
+    pairs: list[tuple[object, object]] = [*own]
+    for prefix, function in pairs:
+        if not isinstance(prefix, str) or not callable(function):
+            raise errors.TypeMismatchError("serve: resolvers must map strings to functions")
+    secret = _secret(token)
+    address = _address(host)
+    if not ipaddress.ip_address(address).is_loopback:
+        if secret is None:
+            raise errors.InvalidOperationError(f"serve: token=False is for this machine's own address, not {host!r}")
+        if not insecure:
+            raise errors.InvalidOperationError(
+                f"serve: host={host!r} can be reached from other machines, and the server has no TLS; "
+                "insecure=True serves without encryption all the same"
+            )
+        warnings.warn(f"serve: {host} is served without encryption", stacklevel=2)
+    if secret is None:
+        warnings.warn("serve: token=False: every program on this machine can read and write", stacklevel=2)
+    server = Server(_native.FlightServer(address, port, secret, own), secret)
+    for name, table in given.items():
+        server.tables[name] = table
+    return server
+
+
+def _end() -> None:
+    for server in list(_running):
+        server.stop()
+
+
+atexit.register(_end)

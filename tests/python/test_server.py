@@ -1,0 +1,382 @@
+"""The server, asked by a client that is not ours: ``pyarrow.flight``."""
+
+import concurrent.futures
+import decimal
+import re
+import subprocess
+import sys
+import threading
+import time
+
+import pyarrow as pa
+import pyarrow.flight as fl
+import pytest
+
+import tickframe as tf
+
+ROWS = pa.table(
+    {
+        "n": pa.array([1, None, 3], pa.int64()),
+        "s": pa.array(["a", None, "c"]),
+        "f": pa.array([1.5, 2.5, None]),
+        "t": pa.array([1, 2, None], pa.timestamp("us", "Europe/Berlin")),
+        "b": pa.array([True, None, False]),
+        "l": pa.array([[1], None, []], pa.list_(pa.int32())),
+        "d": pa.array(["x", "y", "x"]).dictionary_encode(),
+    }
+)
+
+
+@pytest.fixture
+def srv():
+    with tf.serve({"trades": tf.table(ROWS)}) as server:
+        yield server
+
+
+def headers(token):
+    return fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())], timeout=20)
+
+
+@pytest.fixture
+def client(srv):
+    with fl.connect(srv.url) as client:
+        yield client
+
+
+def upload(client, srv, name, table):
+    writer, _ = client.do_put(fl.FlightDescriptor.for_path(*name.split("/")), table.schema, headers(srv.token))
+    with writer:
+        writer.write_table(table, 2)
+
+
+def drain(reader):
+    while True:
+        reader.read_chunk()
+
+
+def test_tables_come_out_as_they_went_in(srv, client):
+    info = client.get_flight_info(fl.FlightDescriptor.for_path("trades"), headers(srv.token))
+    assert info.total_records == 3
+    assert info.schema.equals(ROWS.schema)
+    assert client.do_get(info.endpoints[0].ticket, headers(srv.token)).read_all().equals(ROWS)
+    assert client.do_get(info.endpoints[0].ticket, headers(srv.token)).read_all().to_pylist()[0]["s"] == "a"
+    assert [found.descriptor.path for found in client.list_flights(b"", headers(srv.token))] == [[b"scope", b"trades"]]
+
+
+def test_a_wrong_token_opens_nothing(srv, client):
+    for options in [None, headers("wrong"), headers("")]:
+        with pytest.raises((OSError, fl.FlightUnauthenticatedError), match=r"[Uu]nauthenticated"):
+            client.get_schema(fl.FlightDescriptor.for_path("trades"), options)
+    pair = client.authenticate_basic_token("me", srv.token)
+    options = fl.FlightCallOptions(headers=[pair], timeout=20)
+    assert client.get_schema(fl.FlightDescriptor.for_path("trades"), options).schema.equals(ROWS.schema)
+
+
+def test_what_a_client_uploads_is_a_table(srv, client):
+    writer, reader = client.do_put(fl.FlightDescriptor.for_path("mine"), ROWS.schema, headers(srv.token))
+    with writer:
+        assert reader.read() is not None
+        for batch in ROWS.to_batches():
+            writer.write_with_metadata(batch, b"first")
+            assert reader.read().to_pybytes() == b"first"
+        writer.done_writing()
+        assert reader.read() is None
+    assert srv.tables["mine"].to_dicts()[0]["n"] == 1
+    with pytest.raises(pa.ArrowException, match="there already"):
+        upload(client, srv, "mine", ROWS)
+
+
+def test_many_rows_and_live_rows(srv, client):
+    graph = tf.Graph()
+    live = tf.append_table({"n": int, "s": str}, graph=graph)
+    srv.tables["live"] = live
+    assert client.do_get(fl.Ticket(b"s/live"), headers(srv.token)).read_all().num_rows == 0
+    live.append({"n": list(range(600_000)), "s": [str(i) for i in range(600_000)]})
+    graph.step()
+    got = client.do_get(fl.Ticket(b"s/live"), headers(srv.token)).read_all()
+    assert got["n"].to_pylist() == list(range(600_000))
+    assert got["s"][599_999].as_py() == "599999"
+
+
+def test_a_resolver_gives_tables_by_name():
+    def find(name):
+        return tf.table({"x": [1]}) if name == "one" else None
+
+    with tf.serve(resolvers={"db/": find}) as srv, fl.connect(srv.url) as client:
+        assert client.do_get(fl.Ticket(b"db/one"), headers(srv.token)).read_all().to_pydict() == {"x": [1]}
+        with pytest.raises(pa.ArrowKeyError):
+            client.do_get(fl.Ticket(b"db/two"), headers(srv.token)).read_all()
+
+
+def test_other_addresses_want_to_be_asked_for():
+    with pytest.raises(tf.errors.InvalidOperationError, match="TLS"):
+        tf.serve(host="0.0.0.0")
+    with pytest.raises(tf.errors.InvalidOperationError, match="token=False"):
+        tf.serve(host="0.0.0.0", token=False)
+
+
+def scalar_columns():
+    yield from ((str(kind), pa.array([1, None, 3], kind)) for kind in [
+        pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
+        pa.date32(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"),
+        pa.duration("s"), pa.duration("ms"), pa.duration("us"), pa.duration("ns"),
+        pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us"), pa.timestamp("ns", "UTC"),
+    ])  # fmt: skip
+    yield "float32", pa.array([1.5, None, float("-inf")], pa.float32())
+    yield "float64", pa.array([1.5, None, float("inf")], pa.float64())
+    yield "bool", pa.array([True, None, False])
+    yield "decimal", pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("-3.25")], pa.decimal128(10, 2))
+    for kind in [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()]:
+        yield str(kind), pa.array(["", None, "a text that is longer than a view holds"], pa.string()).cast(kind)
+
+
+def nested_columns():
+    yield "dictionary", pa.array(["x", None, "x"]).dictionary_encode()
+    yield "list", pa.array([[1, None], None, []], pa.list_(pa.int64()))
+    yield "large_list", pa.array([["a"], None, []], pa.large_list(pa.string()))
+    yield "fixed_list", pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int32(), 2))
+    yield "struct", pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}])
+    yield "map", pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64()))
+
+
+COLUMNS = dict([*scalar_columns(), *nested_columns()])
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_of_each_type_goes_both_ways(srv, client, name):
+    sent = pa.table({"c": COLUMNS[name]})
+    srv.tables["out"] = tf.table(sent)
+    assert client.do_get(fl.Ticket(b"s/out"), headers(srv.token)).read_all().equals(sent)
+    upload(client, srv, "in", sent)
+    assert srv.tables["in"].to_arrow().equals(tf.table(sent).to_arrow())
+    assert client.do_get(fl.Ticket(b"s/in"), headers(srv.token)).read_all().equals(sent)
+
+
+def test_what_is_not_there_is_told_by_name(srv, client):
+    wrong = {
+        b"": "no ticket supplied",
+        b"s/": "the name is empty",
+        b"s/nothing": "variable 'nothing' not found",
+        b"e\1": "exactly 5 bytes",
+        b"e\0\0\0\0": "export 0 is none",
+        b"hnothing": "no such shared ticket",
+        b"a/app/f/field": "no application 'app' with a field 'field'",
+        b"a/app": "expected a/<application>/f/<field>",
+        b"nothing": "no resolver for route '110'",
+        b"\xff\xfe": "not UTF-8",
+    }
+    for ticket, words in wrong.items():
+        with pytest.raises(pa.ArrowException, match=re.escape(words)):
+            client.do_get(fl.Ticket(ticket), headers(srv.token)).read_all()
+    for path, words in {(): "path is empty", ("export", "x"): "whole number", ("a", "b", "c"): "no resolver"}.items():
+        with pytest.raises(pa.ArrowException, match=words):
+            client.get_flight_info(fl.FlightDescriptor.for_path(*path), headers(srv.token))
+    with pytest.raises(pa.ArrowException, match="must be a path"):
+        client.get_flight_info(fl.FlightDescriptor.for_command(b"x"), headers(srv.token))
+    with pytest.raises(pa.ArrowException, match="there is no action 'x'"):
+        list(client.do_action(fl.Action("x", b""), headers(srv.token)))
+    with pytest.raises(pa.ArrowException, match="criteria are not known"):
+        list(client.list_flights(b"x", headers(srv.token)))
+    assert client.list_actions(headers(srv.token)) == []
+
+
+def test_an_upload_that_cannot_be_a_table_leaves_nothing(srv, client):
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(pa.ArrowException, match="x"):
+        upload(client, srv, "twice", twice)
+    with pytest.raises(pa.ArrowException, match="name a table of the scope"):
+        upload(client, srv, "app/a/field/f", ROWS)
+    assert list(srv.tables) == ["trades"]
+
+
+def test_readers_in_many_threads_see_whole_steps_while_the_table_moves(srv):
+    graph = tf.Graph()
+    live = tf.append_table({"n": int, "step": int}, graph=graph)
+    srv.tables["live"] = live
+    wrong, ready = [], threading.Event()
+
+    def read():
+        with fl.connect(srv.url) as client:
+            while True:
+                last = ready.is_set()
+                got = client.do_get(fl.Ticket(b"s/live"), headers(srv.token)).read_all()
+                if got["n"].to_pylist() != list(range(got.num_rows)) or got.num_rows % 100:
+                    wrong.append(got.num_rows)
+                if last:
+                    assert got.num_rows == 5000
+                    return
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        readers = [pool.submit(read) for _ in range(8)]
+        try:
+            for step in range(50):
+                live.append({"n": list(range(step * 100, step * 100 + 100)), "step": [step] * 100})
+                graph.step()
+        finally:
+            ready.set()
+        for reader in readers:
+            reader.result(timeout=60)
+    assert wrong == []
+
+
+BIG = 3_000_000
+
+
+def test_a_client_that_dies_while_it_reads_is_forgotten(srv, client):
+    srv.tables["big"] = tf.table({"n": pa.array(range(BIG))})
+    code = (
+        "import os, sys, pyarrow.flight as fl\n"
+        "client = fl.connect(sys.argv[1])\n"
+        "options = fl.FlightCallOptions(headers=[(b'authorization', b'Bearer ' + sys.argv[2].encode())])\n"
+        "reader = client.do_get(fl.Ticket(b's/big'), options)\n"
+        "reader.read_chunk()\n"
+        "os._exit(7)\n"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code, srv.url, srv.token], timeout=60, check=False)
+        assert done.returncode == 7
+    assert client.do_get(fl.Ticket(b"s/big"), headers(srv.token)).read_all().num_rows == BIG
+
+
+def test_a_server_that_stops_ends_the_calls_that_run():
+    srv = tf.serve({"big": tf.table({"n": pa.array(range(BIG))})})
+    with fl.connect(srv.url) as client:
+        reader = client.do_get(fl.Ticket(b"s/big"), headers(srv.token))
+        assert reader.read_chunk().data.num_rows > 0
+        began = time.monotonic()
+        srv.stop()
+        srv.stop()
+        assert time.monotonic() - began < 10
+        with pytest.raises((pa.ArrowException, OSError)):
+            drain(reader)
+        with pytest.raises((pa.ArrowException, OSError)):
+            client.do_get(fl.Ticket(b"s/big"), headers(srv.token)).read_all()
+    assert list(srv.tables) == []
+    assert "stopped" in repr(srv)
+    with pytest.raises(tf.errors.InvalidOperationError, match="'t' cannot be served: the server was stopped"):
+        srv.tables["t"] = tf.table({"x": [1]})
+    # The port is free again.
+    port = int(srv.url.rsplit(":", 1)[1])
+    tf.serve(port=port).stop()
+
+
+def test_no_thread_is_there_before_the_server_and_none_after():
+    code = (
+        "import threading, pathlib, tickframe as tf\n"
+        "def threads(): return sorted(p.read_text().strip() for p in pathlib.Path('/proc/self/task').glob('*/comm'))\n"
+        "tf.table({'x': [1]}).filter(tf.col('x') == 1).to_dicts()\n"
+        "before = threads()\n"
+        "assert not any('serve' in name for name in before), before\n"
+        "srv = tf.serve()\n"
+        "assert len(threads()) > len(before)\n"
+        "srv.stop()\n"
+        "assert threads() == before, (threads(), before)\n"
+        "tf.serve({'x': tf.table({'x': [1]})})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_child_that_ends_leaves_its_parents_server_alone(srv, client):
+    # A fork of its own: this process has threads of other tests.
+    code = (
+        "import os, sys, tickframe as tf, pyarrow.flight as fl\n"
+        "srv = tf.serve({'t': tf.table({'x': [1]})})\n"
+        "if not os.fork():\n"
+        "    srv.stop()\n"
+        "    sys.exit(0)\n"
+        "assert os.wait()[1] == 0\n"
+        "options = fl.FlightCallOptions(headers=[(b'authorization', b'Bearer ' + srv.token.encode())], timeout=20)\n"
+        "print(fl.connect(srv.url).do_get(fl.Ticket(b's/t'), options).read_all().num_rows)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+def test_tables_come_and_go_by_name(srv, client):
+    srv.tables["more"] = tf.table({"x": [1]})
+    assert sorted(srv.tables) == ["more", "trades"]
+    assert srv.tables["more"].to_dicts() == [{"x": 1}]
+    srv.tables["more"] = tf.table({"x": [2]})
+    assert client.do_get(fl.Ticket(b"s/more"), headers(srv.token)).read_all().to_pydict() == {"x": [2]}
+    del srv.tables["more"]
+    with pytest.raises(pa.ArrowKeyError):
+        client.do_get(fl.Ticket(b"s/more"), headers(srv.token)).read_all()
+    with pytest.raises(KeyError):
+        del srv.tables["more"]
+    with pytest.raises(KeyError):
+        srv.tables[5]
+    assert repr(srv.tables) == "{'trades'}"
+
+
+def test_without_a_token_anybody_reads():
+    with pytest.warns(UserWarning, match="every program on this machine"):
+        srv = tf.serve({"t": tf.table({"x": [1]})}, token=False)
+    with srv, fl.connect(srv.url) as client:
+        assert srv.token is None
+        for given in [None, headers("Anonymous"), fl.FlightCallOptions(headers=[(b"authorization", b"Anonymous")])]:
+            assert client.do_get(fl.Ticket(b"s/t"), given).read_all().num_rows == 1
+
+
+def test_the_limits_are_told_by_name(srv):
+    assert srv.limits == {
+        "connections": 2048,
+        "streams": 100,
+        "header_list": 16 << 10,
+        "pending_resets": 20,
+        "control_message": 16 << 20,
+        "data_message": 64 << 20,
+        "keepalive_interval": 20_000,
+        "keepalive_timeout": 10_000,
+        "handshake": 5_000,
+        "unary": 300_000,
+        "sessions": 4096,
+        "session": 300_000,
+        "exports": 100_000,
+        "upload": 16 << 30,
+    }
+
+
+def test_a_resolver_that_fails_says_so():
+    def fail(name):
+        raise ValueError(f"there is no {name} today")
+
+    resolvers = {"bad/": fail, "odd/": lambda name: 5}
+    with tf.serve(resolvers=resolvers) as srv, fl.connect(srv.url) as client:
+        with pytest.raises(pa.ArrowException, match='the resolver of "bad/" raised there is no x today'):
+            client.do_get(fl.Ticket(b"bad/x"), headers(srv.token)).read_all()
+        with pytest.raises(pa.ArrowException, match='the resolver of "odd/" gave no table'):
+            client.do_get(fl.Ticket(b"odd/x"), headers(srv.token)).read_all()
+
+
+T = tf.table({"x": [1]})
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "words"),
+    [
+        ({"tables": [T]}, tf.errors.TypeMismatchError, "tables must be a mapping of names to tables, not list"),
+        ({"tables": {"t": 5}}, tf.errors.TypeMismatchError, "'t' is int, not a Table"),
+        ({"tables": {5: T}}, tf.errors.TypeMismatchError, "a table is named by a string, not int"),
+        ({"tables": {"": T}}, tf.errors.InvalidOperationError, "name cannot be empty"),
+        ({"port": "80"}, tf.errors.TypeMismatchError, "port must be an integer, not str"),
+        ({"port": 70_000}, tf.errors.InvalidOperationError, "port must be in 0 … 65535, not 70000"),
+        ({"token": 5}, tf.errors.TypeMismatchError, "token must be a string, None or False, not int"),
+        ({"token": "two words"}, tf.errors.InvalidOperationError, "printable ASCII letters and no spaces"),
+        ({"host": 5}, tf.errors.TypeMismatchError, "host must be a string, not int"),
+        ({"host": "no such host"}, tf.errors.InvalidOperationError, "host='no such host' is no address"),
+        ({"resolvers": [len]}, tf.errors.TypeMismatchError, "resolvers must be a mapping"),
+        ({"resolvers": {"db/": 5}}, tf.errors.TypeMismatchError, "must map strings to functions"),
+        ({"resolvers": {"s/": len}}, tf.errors.InvalidOperationError, "is taken"),
+        ({"resolvers": {"": len}}, tf.errors.InvalidOperationError, "is taken"),
+    ],
+)
+def test_a_mistake_at_the_call_is_told(given, kind, words):
+    with pytest.raises(kind, match=re.escape(words)):
+        tf.serve(**given)
+
+
+def test_a_port_that_is_taken_is_told(srv):
+    port = int(srv.url.rsplit(":", 1)[1])
+    with pytest.raises(OSError, match=rf"cannot listen on 127\.0\.0\.1:{port}"):
+        tf.serve(port=port)
