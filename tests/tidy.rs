@@ -56,7 +56,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("barrage", &["limits", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
         "flight",
-        &["limits", "rowset", "engine"],
+        &["limits", "rowset", "graph", "formula", "engine", "barrage"],
         &[
             "arrow-ipc",
             "base64",

@@ -275,7 +275,12 @@ class Transaction:
 @final
 class FlightServer:
     def __new__(
-        cls, address: str, port: int, token: str | None, resolvers: list[tuple[str, Callable[[str], Any]]]
+        cls,
+        address: str,
+        port: int,
+        token: str | None,
+        resolvers: list[tuple[str, Callable[[str], Any]]],
+        graph: Callable[[], Graph],
     ) -> FlightServer: ...
     @property
     def host(self) -> str: ...

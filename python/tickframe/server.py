@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native, errors
+from tickframe.arguments import instance
+from tickframe.graph import graph_for_source
 from tickframe.handles import is_table, table_of
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from tickframe.graph import Graph
     from tickframe.table import Table
 
 __all__ = ["Server", "serve"]
@@ -159,6 +162,7 @@ def serve(
     port: int = 0,
     token: str | Literal[False] | None = None,
     resolvers: Mapping[str, Callable[[str], Table | None]] | None = None,
+    graph: Graph | None = None,
     insecure: bool = False,
 ) -> Server:
     """Serve tables to other processes by Arrow Flight, from threads of its own.
@@ -174,6 +178,7 @@ def serve(
             a random one. False lets anybody call who reaches this machine's own address.
         resolvers: Functions that give tables by name, by the text with which their tickets begin: the function of
             ``"db/"`` is called with ``"x"`` for the ticket ``"db/x"``, and gives a table or None.
+        graph: Where clients make live tables, such as time and input tables; the default graph without it.
         insecure: Listen on another address although nothing that is sent is encrypted. It still wants a token.
 
     Raises:
@@ -219,7 +224,10 @@ def serve(
         warnings.warn(f"serve: {host} is served without encryption", stacklevel=2)
     if secret is None:
         warnings.warn("serve: token=False: every program on this machine can read and write", stacklevel=2)
-    server = Server(_native.FlightServer(address, port, secret, own), secret)
+    if graph is not None:
+        instance(graph, "serve", "graph", "Graph", "a graph")
+    native = _native.FlightServer(address, port, secret, own, lambda: graph_for_source(graph)._native)
+    server = Server(native, secret)
     for name, table in given.items():
         server.tables[name] = table
     return server

@@ -26,11 +26,25 @@ pub enum Call {
     TerminationNotification,
     GetAuthenticationConstants,
     GetConfigurationConstants,
+    /// An operation of tables, by its number in a batch.
+    Operation(u32),
+    Batch,
+    GetExportedTableCreationResponse,
+    AddTableToInputTable,
+    DeleteTableFromInputTable,
+    ListFields,
+    GetConsoleTypes,
+    StartConsole,
+    BindTableToVariable,
 }
 
 const FLIGHT: &str = "arrow.flight.protocol.FlightService";
 const SESSION: &str = "io.deephaven.proto.backplane.grpc.SessionService";
 const CONFIG: &str = "io.deephaven.proto.backplane.grpc.ConfigService";
+const TABLE: &str = "io.deephaven.proto.backplane.grpc.TableService";
+const INPUT: &str = "io.deephaven.proto.backplane.grpc.InputTableService";
+const APPLICATION: &str = "io.deephaven.proto.backplane.grpc.ApplicationService";
+const CONSOLE: &str = "io.deephaven.proto.backplane.script.grpc.ConsoleService";
 
 /// Service, method, the call, and whether it may come before a login.
 pub const CALLS: &[(&str, &str, Call, bool)] = &[
@@ -54,6 +68,56 @@ pub const CALLS: &[(&str, &str, Call, bool)] = &[
     (SESSION, "TerminationNotification", TerminationNotification, false),
     (CONFIG, "GetAuthenticationConstants", GetAuthenticationConstants, true),
     (CONFIG, "GetConfigurationConstants", GetConfigurationConstants, false),
+    (TABLE, "EmptyTable", Operation(1), false),
+    (TABLE, "TimeTable", Operation(2), false),
+    (TABLE, "DropColumns", Operation(3), false),
+    (TABLE, "Update", Operation(4), false),
+    (TABLE, "LazyUpdate", Operation(5), false),
+    (TABLE, "View", Operation(6), false),
+    (TABLE, "UpdateView", Operation(7), false),
+    (TABLE, "Select", Operation(8), false),
+    (TABLE, "SelectDistinct", Operation(9), false),
+    (TABLE, "Filter", Operation(10), false),
+    (TABLE, "UnstructuredFilter", Operation(11), false),
+    (TABLE, "Sort", Operation(12), false),
+    (TABLE, "Head", Operation(13), false),
+    (TABLE, "Tail", Operation(14), false),
+    (TABLE, "HeadBy", Operation(15), false),
+    (TABLE, "TailBy", Operation(16), false),
+    (TABLE, "Ungroup", Operation(17), false),
+    (TABLE, "MergeTables", Operation(18), false),
+    (TABLE, "ComboAggregate", Operation(19), false),
+    (TABLE, "Flatten", Operation(21), false),
+    (TABLE, "RunChartDownsample", Operation(22), false),
+    (TABLE, "CrossJoinTables", Operation(23), false),
+    (TABLE, "NaturalJoinTables", Operation(24), false),
+    (TABLE, "ExactJoinTables", Operation(25), false),
+    (TABLE, "LeftJoinTables", Operation(26), false),
+    (TABLE, "AsOfJoinTables", Operation(27), false),
+    (TABLE, "FetchTable", Operation(28), false),
+    (TABLE, "ApplyPreviewColumns", Operation(30), false),
+    (TABLE, "CreateInputTable", Operation(31), false),
+    (TABLE, "UpdateBy", Operation(32), false),
+    (TABLE, "WhereIn", Operation(33), false),
+    (TABLE, "AggregateAll", Operation(34), false),
+    (TABLE, "Aggregate", Operation(35), false),
+    (TABLE, "Snapshot", Operation(36), false),
+    (TABLE, "SnapshotWhen", Operation(37), false),
+    (TABLE, "MetaTable", Operation(38), false),
+    (TABLE, "RangeJoinTables", Operation(39), false),
+    (TABLE, "AjTables", Operation(40), false),
+    (TABLE, "RajTables", Operation(41), false),
+    (TABLE, "ComputeColumnStatistics", Operation(42), false),
+    (TABLE, "MultiJoinTables", Operation(43), false),
+    (TABLE, "Slice", Operation(44), false),
+    (TABLE, "Batch", Batch, false),
+    (TABLE, "GetExportedTableCreationResponse", GetExportedTableCreationResponse, false),
+    (INPUT, "AddTableToInputTable", AddTableToInputTable, false),
+    (INPUT, "DeleteTableFromInputTable", DeleteTableFromInputTable, false),
+    (APPLICATION, "ListFields", ListFields, false),
+    (CONSOLE, "GetConsoleTypes", GetConsoleTypes, true),
+    (CONSOLE, "StartConsole", StartConsole, false),
+    (CONSOLE, "BindTableToVariable", BindTableToVariable, false),
 ];
 
 /// The call behind a path, and whether it may come before a login.
@@ -77,6 +141,8 @@ impl Call {
                 | ListActions
                 | ExportNotifications
                 | TerminationNotification
+                | Batch
+                | ListFields
         )
     }
 }

@@ -1,11 +1,15 @@
 //! What all sessions see: the tables of the scope, what was published, and the user's own resolvers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use engine::{Table, WeakTable};
+use graph::UpdateGraph;
+use tokio::sync::watch;
 use tonic::Status;
+
+use crate::feed::Feed;
 
 /// A function of the user's that gives tables by name.
 pub trait Resolve: Send + Sync {
@@ -13,12 +17,37 @@ pub trait Resolve: Send + Sync {
     fn table(&self, rest: &str) -> Result<Option<Table>, String>;
 }
 
+/// Gives the graph in which live tables of clients are made; the text of an error reaches the client.
+pub type GraphOf = Arc<dyn Fn() -> Result<UpdateGraph, String> + Send + Sync>;
+
+/// A table, and where rows of a client go, if it is one that clients feed.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub(crate) table: Table,
+    pub(crate) feed: Option<Arc<Feed>>,
+}
+
+impl From<Table> for Served {
+    fn from(table: Table) -> Served {
+        Served { table, feed: None }
+    }
+}
+
+/// What was published, as long as somebody else holds it.
+struct Published {
+    table: WeakTable,
+    feed: Option<Weak<Feed>>,
+}
+
 /// What all sessions see.
 #[derive(Default)]
 pub struct Catalog {
-    scope: Mutex<BTreeMap<String, Table>>,
-    shared: Mutex<HashMap<Bytes, WeakTable>>,
+    scope: Mutex<BTreeMap<String, Served>>,
+    shared: Mutex<HashMap<Bytes, Published>>,
     resolvers: Vec<(String, Arc<dyn Resolve>)>,
+    graph: Option<GraphOf>,
+    /// Counts changes of the scope.
+    changed: watch::Sender<u64>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -46,23 +75,54 @@ impl Catalog {
         lock(&self.scope).keys().cloned().collect()
     }
 
+    /// In which graph clients make live tables; without it they make none.
+    pub fn with_graph(self, graph: GraphOf) -> Catalog {
+        Catalog { graph: Some(graph), ..self }
+    }
+
+    pub(crate) fn graph(&self) -> Result<UpdateGraph, Status> {
+        let graph = self.graph.as_ref().ok_or_else(|| Status::unimplemented("this server makes no live tables"))?;
+        graph().map_err(Status::failed_precondition)
+    }
+
     /// The table of this name.
     pub fn table(&self, name: &str) -> Option<Table> {
+        self.served(name).map(|served| served.table)
+    }
+
+    pub(crate) fn served(&self, name: &str) -> Option<Served> {
         lock(&self.scope).get(name).cloned()
     }
 
     /// Puts a table into the scope; gives the one that stood there.
     pub fn put(&self, name: String, table: Table) -> Option<Table> {
-        lock(&self.scope).insert(name, table)
+        self.bind(name, table.into()).map(|served| served.table)
+    }
+
+    pub(crate) fn bind(&self, name: String, served: Served) -> Option<Served> {
+        let before = lock(&self.scope).insert(name, served);
+        self.tell();
+        before
     }
 
     /// Takes a table out of the scope.
     pub fn take(&self, name: &str) -> Option<Table> {
-        lock(&self.scope).remove(name)
+        let taken = lock(&self.scope).remove(name);
+        self.tell();
+        taken.map(|served| served.table)
+    }
+
+    fn tell(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// Hears of changes of the scope.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
     }
 
     pub(crate) fn all(&self) -> Vec<(String, Table)> {
-        lock(&self.scope).iter().map(|(name, table)| (name.clone(), table.clone())).collect()
+        lock(&self.scope).iter().map(|(name, served)| (name.clone(), served.table.clone())).collect()
     }
 
     /// Puts a table under a name that must be free.
@@ -71,23 +131,28 @@ impl Catalog {
         if scope.contains_key(name) {
             return Err(Status::already_exists(format!("a table named '{name}' is there already")));
         }
-        scope.insert(name.to_owned(), table);
+        scope.insert(name.to_owned(), table.into());
+        drop(scope);
+        self.tell();
         Ok(())
     }
 
     /// Publishes a table under bytes that must be free; it lives as long as somebody holds it.
-    pub(crate) fn publish(&self, name: Bytes, table: &Table) -> Result<(), Status> {
+    pub(crate) fn publish(&self, name: Bytes, served: &Served) -> Result<(), Status> {
         let mut shared = lock(&self.shared);
-        shared.retain(|_, held| held.upgrade().is_some());
+        shared.retain(|_, held| held.table.upgrade().is_some());
         if shared.contains_key(&name) {
             return Err(Status::already_exists("this shared ticket is taken"));
         }
-        shared.insert(name, table.downgrade());
+        let feed = served.feed.as_ref().map(Arc::downgrade);
+        shared.insert(name, Published { table: served.table.downgrade(), feed });
         Ok(())
     }
 
-    pub(crate) fn shared(&self, name: &Bytes) -> Option<Table> {
-        lock(&self.shared).get(name).and_then(WeakTable::upgrade)
+    pub(crate) fn shared(&self, name: &Bytes) -> Option<Served> {
+        let shared = lock(&self.shared);
+        let held = shared.get(name)?;
+        Some(Served { table: held.table.upgrade()?, feed: held.feed.as_ref().and_then(Weak::upgrade) })
     }
 
     /// The resolver whose prefix this begins with, and the rest.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use engine::Table;
 use rowset::RowSet;
 use tokio::sync::{mpsc, watch};
 use tonic::Status;
 
+use crate::catalog::Served;
 use crate::frames::{Message, framed};
 use crate::proto::{ExportNotification, Ticket};
 use crate::tickets::Named;
@@ -23,7 +23,7 @@ const FAILED: i32 = 8;
 enum State {
     /// Begun, and not there yet.
     Pending,
-    Ready(Table),
+    Ready(Served),
     Failed,
 }
 
@@ -43,6 +43,29 @@ struct Held {
     released: RowSet,
     listeners: Vec<mpsc::Sender<Result<Message, Status>>>,
     closed: bool,
+}
+
+/// A number that was taken. Whoever waits for it is told, also if the call that took it is cut off.
+pub(crate) struct Begun<'a> {
+    exports: &'a Exports,
+    id: i32,
+    ended: bool,
+}
+
+impl Begun<'_> {
+    /// Says what stands behind it; nothing, if it could not be made.
+    pub(crate) fn end(mut self, made: Option<Served>) {
+        self.ended = true;
+        self.exports.define(self.id, made);
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.exports.define(self.id, None);
+        }
+    }
 }
 
 /// The exports of a session.
@@ -76,7 +99,7 @@ impl Exports {
     }
 
     /// Takes a number that the client has not used.
-    pub(crate) fn begin(&self, id: i32) -> Result<(), Status> {
+    pub(crate) fn begin(&self, id: i32) -> Result<Begun<'_>, Status> {
         if id <= 0 {
             return Err(Status::invalid_argument(format!("a client's exports are numbered from 1, not {id}")));
         }
@@ -92,11 +115,11 @@ impl Exports {
         }
         held.states.insert(id, State::Pending);
         self.tell(&mut held, id, PENDING);
-        Ok(())
+        Ok(Begun { exports: self, id, ended: false })
     }
 
     /// Says what stands behind a number that was begun; nothing, if it could not be made.
-    pub(crate) fn define(&self, id: i32, table: Option<Table>) {
+    fn define(&self, id: i32, table: Option<Served>) {
         let mut held = self.lock();
         // It may be released meanwhile.
         if let Some(held_state) = held.states.get_mut(&id) {
@@ -114,7 +137,7 @@ impl Exports {
     }
 
     /// The table behind a number, as soon as there is one.
-    pub(crate) async fn table(&self, id: i32) -> Result<Table, Status> {
+    pub(crate) async fn table(&self, id: i32) -> Result<Served, Status> {
         if id == 0 {
             return Err(Status::failed_precondition("export 0 is none"));
         }
@@ -127,7 +150,7 @@ impl Exports {
         }
     }
 
-    fn look(&self, id: i32) -> Option<Result<Table, Status>> {
+    fn look(&self, id: i32) -> Option<Result<Served, Status>> {
         let held = self.lock();
         if held.closed {
             return Some(Err(gone()));
@@ -146,7 +169,7 @@ impl Exports {
     }
 
     /// Lets go of what stands behind a number.
-    pub(crate) fn release(&self, id: i32) -> Result<Option<Table>, Status> {
+    pub(crate) fn release(&self, id: i32) -> Result<Option<Served>, Status> {
         let mut held = self.lock();
         let Some(state) = held.states.remove(&id) else {
             let known = u64::try_from(id).is_ok_and(|id| held.released.contains(id));
@@ -180,7 +203,7 @@ impl Exports {
     }
 
     /// Ends all: who waits is told, what was held is given back.
-    pub(crate) fn close(&self) -> Vec<Table> {
+    pub(crate) fn close(&self) -> Vec<Served> {
         let mut held = self.lock();
         held.closed = true;
         held.listeners.clear();
@@ -201,6 +224,7 @@ mod tests {
     use arrow_array::{ArrayRef, Int64Array};
     use arrow_schema::{DataType, Field, Schema};
     use bytes::Bytes;
+    use engine::Table;
     use prost::Message as _;
     use tonic::Code;
 
@@ -222,7 +246,12 @@ mod tests {
         }
     }
 
-    fn code(found: Option<Result<Table, Status>>) -> Option<Code> {
+    /// As if the call that took the number ran still.
+    fn held(begun: Begun<'_>) {
+        std::mem::forget(begun);
+    }
+
+    fn code(found: Option<Result<Served, Status>>) -> Option<Code> {
         found.map(|found| found.err().map_or(Code::Ok, |status| status.code()))
     }
 
@@ -239,16 +268,16 @@ mod tests {
     fn an_export_is_waited_for_before_it_exists() {
         let exports = Exports::new(10);
         assert_eq!(code(now(exports.table(7))), None);
-        exports.begin(7).expect("a free number");
+        held(exports.begin(7).expect("a free number"));
         assert_eq!(code(now(exports.table(7))), None);
-        exports.define(7, Some(table()));
+        exports.define(7, Some(table().into()));
         assert_eq!(code(now(exports.table(7))), Some(Code::Ok));
     }
 
     #[test]
     fn who_waits_is_woken_by_each_end() {
         let ends: [fn(&Exports); 4] = [
-            |exports| exports.define(7, Some(table())),
+            |exports| exports.define(7, Some(table().into())),
             |exports| exports.define(7, None),
             |exports| drop(exports.release(7)),
             |exports| drop(exports.close()),
@@ -256,7 +285,7 @@ mod tests {
         let codes = [Code::Ok, Code::FailedPrecondition, Code::FailedPrecondition, Code::Unauthenticated];
         for (end, code) in ends.iter().zip(codes) {
             let exports = Exports::new(10);
-            exports.begin(7).expect("a free number");
+            held(exports.begin(7).expect("a free number"));
             let mut waiting = Box::pin(exports.table(7));
             assert!(now(waiting.as_mut()).is_none());
             end(&exports);
@@ -269,20 +298,20 @@ mod tests {
     fn a_number_is_used_once() {
         let exports = Exports::new(2);
         for wrong in [0, -1, i32::MIN] {
-            assert_eq!(exports.begin(wrong).map_err(|status| status.code()), Err(Code::InvalidArgument));
+            assert_eq!(exports.begin(wrong).map(drop).map_err(|status| status.code()), Err(Code::InvalidArgument));
         }
-        exports.begin(1).expect("a free number");
-        exports.begin(i32::MAX).expect("a free number");
-        assert_eq!(exports.begin(1).map_err(|status| status.code()), Err(Code::InvalidArgument));
-        assert_eq!(exports.begin(2).map_err(|status| status.code()), Err(Code::ResourceExhausted));
+        held(exports.begin(1).expect("a free number"));
+        held(exports.begin(i32::MAX).expect("a free number"));
+        assert_eq!(exports.begin(1).map(drop).map_err(|status| status.code()), Err(Code::InvalidArgument));
+        assert_eq!(exports.begin(2).map(drop).map_err(|status| status.code()), Err(Code::ResourceExhausted));
         assert!(exports.release(1).expect("it was there").is_none());
         assert!(exports.release(1).expect("a second release is none").is_none());
-        assert_eq!(exports.begin(1).map_err(|status| status.code()), Err(Code::InvalidArgument));
+        assert_eq!(exports.begin(1).map(drop).map_err(|status| status.code()), Err(Code::InvalidArgument));
         assert_eq!(exports.release(3).err().map(|status| status.code()), Some(Code::Unavailable));
-        exports.begin(2).expect("there is room again");
+        held(exports.begin(2).expect("there is room again"));
         // What was released while it was made is not held.
         drop(exports.release(2));
-        exports.define(2, Some(table()));
+        exports.define(2, Some(table().into()));
         assert_eq!(code(now(exports.table(2))), Some(Code::FailedPrecondition));
     }
 
@@ -291,26 +320,26 @@ mod tests {
         let exports = Exports::new(10);
         let weak = {
             let table = table();
-            exports.begin(1).expect("a free number");
-            exports.define(1, Some(table.clone()));
+            held(exports.begin(1).expect("a free number"));
+            exports.define(1, Some(table.clone().into()));
             table.downgrade()
         };
         assert!(weak.upgrade().is_some());
         drop(exports.close());
         assert!(weak.upgrade().is_none());
         assert_eq!(code(now(exports.table(1))), Some(Code::Unauthenticated));
-        assert_eq!(exports.begin(2).map_err(|status| status.code()), Err(Code::Unauthenticated));
+        assert_eq!(exports.begin(2).map(drop).map_err(|status| status.code()), Err(Code::Unauthenticated));
         assert_eq!(told(&mut exports.listen()), [(Bytes::from_static(b"e\0\0\0\0"), EXPORTED)]);
     }
 
     #[test]
     fn a_listener_hears_what_is_there_and_what_happens() {
         let exports = Exports::new(10);
-        exports.begin(1).expect("a free number");
+        held(exports.begin(1).expect("a free number"));
         let mut listener = exports.listen();
         exports.define(1, None);
-        exports.begin(2).expect("a free number");
-        exports.define(2, Some(table()));
+        held(exports.begin(2).expect("a free number"));
+        exports.define(2, Some(table().into()));
         drop(exports.release(2));
         let [none, one, two] = [0, 1, 2].map(|id| Named::Export(id).ticket());
         let all =
@@ -323,9 +352,18 @@ mod tests {
         let exports = Exports::new(WAITING * 2);
         let listener = exports.listen();
         for id in 1..=WAITING as i32 + 1 {
-            exports.begin(id).expect("a free number");
+            held(exports.begin(id).expect("a free number"));
         }
         assert!(exports.lock().listeners.is_empty());
         drop(listener);
+    }
+
+    #[test]
+    fn a_number_whose_call_is_cut_off_has_failed() {
+        let exports = Exports::new(10);
+        drop(exports.begin(3).expect("a free number"));
+        assert_eq!(code(now(exports.table(3))), Some(Code::FailedPrecondition));
+        exports.begin(4).expect("a free number").end(Some(table().into()));
+        assert_eq!(code(now(exports.table(4))), Some(Code::Ok));
     }
 }

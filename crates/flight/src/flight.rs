@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 use tonic::Status;
 use tonic::codec::Streaming;
 
-use crate::frames::{Answers, Message, framed, one, requests};
+use crate::context::{Context, Shared, blocking, engine_error};
+use crate::frames::{Answers, Message, drain_messages, framed, opening, requests};
 use crate::ipc::{Encoder, Received, encapsulated};
 use crate::proto::{
     BasicAuth, Criteria, FlightData, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo,
     PutResult, SchemaResult, Ticket, WrappedAuthentication,
 };
-use crate::service::{Context, Shared, blocking, engine_error};
 use crate::tickets::{Named, of_descriptor, of_ticket};
 
 /// Rows that are turned into messages at once.
@@ -36,7 +36,7 @@ fn arrow_error(error: arrow_schema::ArrowError) -> Status {
 
 /// A handshake of somebody unknown: the first message says who.
 pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<Answers, Status> {
-    let request: FlightHandshake = one(body, shared.limits.control_message).await?;
+    let request: FlightHandshake = opening(body, shared.limits.control_message).await?;
     let caller = match WrappedAuthentication::decode(request.payload.clone()) {
         Ok(wrapped) if !wrapped.kind.is_empty() => {
             let payload = std::str::from_utf8(&wrapped.payload).map_err(|_| crate::sessions::refused())?;
@@ -189,22 +189,34 @@ async fn taken(
     acknowledge: &mpsc::Sender<Result<Message, Status>>,
 ) -> Result<(), Status> {
     let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.data_message);
+    let taken = received(context, &mut messages, acknowledge).await;
+    if taken.is_err() {
+        drain_messages(messages);
+    }
+    taken
+}
+
+async fn received(
+    context: &Context,
+    messages: &mut Streaming<FlightData>,
+    acknowledge: &mpsc::Sender<Result<Message, Status>>,
+) -> Result<(), Status> {
     let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
     let named = of_descriptor("DoPut", first.flight_descriptor.as_ref())?;
-    match &named {
-        Named::Export(id) => context.session.exports.begin(*id)?,
+    let begun = match &named {
+        Named::Export(id) => Some(context.session.exports.begin(*id)?),
         Named::Scope(name) if context.shared.catalog.table(name).is_some() => {
             return Err(Status::already_exists(format!("DoPut: a table named '{name}' is there already")));
         }
-        Named::Scope(_) => {}
+        Named::Scope(_) => None,
         _ => return Err(Status::invalid_argument("DoPut: name a table of the scope, or an export")),
-    }
+    };
     let table = upload(context, first, messages, acknowledge).await;
+    if let Some(begun) = begun {
+        begun.end(table.as_ref().ok().cloned().map(Into::into));
+    }
     match named {
-        Named::Export(id) => {
-            context.session.exports.define(id, table.as_ref().ok().cloned());
-            table.map(drop)
-        }
+        Named::Export(_) => table.map(drop),
         Named::Scope(name) => context.shared.catalog.add(&name, table?),
         _ => Ok(()),
     }
@@ -213,7 +225,7 @@ async fn taken(
 async fn upload(
     context: &Context,
     first: FlightData,
-    mut messages: Streaming<FlightData>,
+    messages: &mut Streaming<FlightData>,
     acknowledge: &mpsc::Sender<Result<Message, Status>>,
 ) -> Result<Table, Status> {
     let mut received = Received::default();

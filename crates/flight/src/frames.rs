@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
@@ -41,6 +43,64 @@ impl<M: prost::Message + Default> Decoder for Reader<M> {
     }
 }
 
+/// Reads messages as the bytes that they are.
+struct Whole;
+
+impl Decoder for Whole {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(from.copy_to_bytes(from.remaining())))
+    }
+}
+
+/// The one message of a request, as it came.
+pub(crate) async fn whole(body: Incoming, limit: usize) -> Result<Bytes, Status> {
+    only(Streaming::new_request(Whole, body, None, Some(limit))).await
+}
+
+/// The one message there is. What a client sends is read to its end before it is answered: frames that come to a call
+/// that is over count as mistakes of the connection.
+async fn only<M: 'static>(mut messages: Streaming<M>) -> Result<M, Status> {
+    let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
+    match messages.message().await? {
+        None => Ok(first),
+        Some(_) => Err(Status::invalid_argument("the request has more than one message")),
+    }
+}
+
+/// How long, and up to how many bytes, a call is read that was answered before its end.
+const DRAINED: (Duration, usize) = (Duration::from_secs(5), 1 << 20);
+
+/// Reads what is left of a call that is refused, beside its answer.
+pub(crate) fn drain(mut body: Incoming) {
+    let (time, most) = DRAINED;
+    tokio::spawn(tokio::time::timeout(time, async move {
+        let mut left = most;
+        while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    }));
+}
+
+/// Reads the messages that are left of a call that has ended, beside its answer.
+pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Streaming<M>) {
+    let (time, most) = DRAINED;
+    tokio::spawn(tokio::time::timeout(time, async move {
+        let mut left = most >> 10;
+        while let Ok(Some(_)) = messages.message().await {
+            match left.checked_sub(1) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    }));
+}
+
 /// The messages of a request, none longer than `limit`.
 pub(crate) fn requests<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Streaming<M> {
     Streaming::new_request(Reader(PhantomData), body, None, Some(limit))
@@ -48,7 +108,15 @@ pub(crate) fn requests<M: prost::Message + Default + 'static>(body: Incoming, li
 
 /// The one message of a request.
 pub(crate) async fn one<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Result<M, Status> {
-    requests(body, limit).message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))
+    only(requests(body, limit)).await
+}
+
+/// The first message of a call whose client waits for an answer before it sends more.
+pub(crate) async fn opening<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Result<M, Status> {
+    let mut messages = requests(body, limit);
+    let first = messages.message().await?;
+    drain_messages(messages);
+    first.ok_or_else(|| Status::invalid_argument("the request has no message"))
 }
 
 /// What is sent back: messages that are there, and those that come; at the end, how it went.

@@ -5,7 +5,11 @@
 
 mod calls;
 mod catalog;
+mod console;
+mod context;
 mod exports;
+mod feed;
+mod fields;
 mod flight;
 mod frames;
 mod ipc;
@@ -15,9 +19,10 @@ mod proto;
 mod race;
 mod service;
 mod sessions;
+mod tables;
 mod tickets;
 
 pub use calls::{CALLS, Call};
-pub use catalog::{Catalog, Resolve};
+pub use catalog::{Catalog, GraphOf, Resolve};
 pub use listen::{Options, Server, StartError};
 pub use sessions::Access;

@@ -13,9 +13,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 use crate::catalog::Catalog;
+use crate::context::Shared;
 use crate::limits::Limits;
 use crate::race::{First, first};
-use crate::service::{Shared, answer};
+use crate::service::answer;
 use crate::sessions::{Access, Sessions};
 
 /// What HTTP/2 begins with.

@@ -188,3 +188,61 @@ pub struct Constants {
     #[prost(map = "string, message", tag = "1")]
     pub config_values: HashMap<String, ConfigValue>,
 }
+
+/// For `AddTableToInputTable` and `DeleteTableFromInputTable`: the input table, and the table of rows.
+pub type TwoTickets = FromTicket;
+
+/// What of the scope changed.
+#[derive(Clone, PartialEq, Message)]
+pub struct FieldsChange {
+    #[prost(message, repeated, tag = "1")]
+    pub created: Vec<FieldInfo>,
+    #[prost(message, repeated, tag = "2")]
+    pub updated: Vec<FieldInfo>,
+    #[prost(message, repeated, tag = "3")]
+    pub removed: Vec<FieldInfo>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FieldInfo {
+    #[prost(message, optional, tag = "1")]
+    pub typed_ticket: Option<TypedTicket>,
+    #[prost(string, tag = "2")]
+    pub field_name: String,
+    #[prost(string, tag = "3")]
+    pub field_description: String,
+    #[prost(string, tag = "4")]
+    pub application_name: String,
+    #[prost(string, tag = "5")]
+    pub application_id: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TypedTicket {
+    #[prost(message, optional, tag = "1")]
+    pub ticket: Option<Ticket>,
+    #[prost(string, tag = "2")]
+    pub kind: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ConsoleTypes {
+    #[prost(string, repeated, tag = "1")]
+    pub console_types: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct StartConsole {
+    #[prost(message, optional, tag = "1")]
+    pub result_id: Option<Ticket>,
+    #[prost(string, tag = "2")]
+    pub session_type: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct BindTable {
+    #[prost(string, tag = "3")]
+    pub variable_name: String,
+    #[prost(message, optional, tag = "4")]
+    pub table_id: Option<Ticket>,
+}

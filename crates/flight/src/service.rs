@@ -5,67 +5,49 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use engine::Table;
 use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
-use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
 
 use crate::calls::{self, Call};
-use crate::catalog::Catalog;
-use crate::flight;
-use crate::frames::{Answers, one};
+use crate::context::{Context, Shared};
+use crate::frames::{Answers, drain, one, whole};
 use crate::limits::Limits;
 use crate::proto::{
-    ConfigValue, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
+    ConfigValue, ConsoleTypes, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
     TerminationNotification, Ticket,
 };
 use crate::race::{First, first};
-use crate::sessions::{Caller, Session, Sessions, let_go};
+use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-
-/// What all connections of a server share.
-pub(crate) struct Shared {
-    pub(crate) catalog: Arc<Catalog>,
-    pub(crate) sessions: Sessions,
-    pub(crate) limits: Limits,
-    /// True once the server stops.
-    pub(crate) stopping: watch::Sender<bool>,
-}
-
-impl Shared {
-    /// Comes back when the server stops.
-    pub(crate) async fn stopped(&self) {
-        _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
-    }
-}
-
-/// A call whose caller is known.
-pub(crate) struct Context {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) session: Arc<Session>,
-}
+use crate::{console, fields, flight, tables};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
     let is_grpc = |value: &HeaderValue| value.as_bytes().starts_with(b"application/grpc");
-    if !request.headers().get("content-type").is_some_and(is_grpc) {
+    if !parts.headers.get("content-type").is_some_and(is_grpc) {
         let mut refused = Response::new(Body::empty());
         *refused.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        drain(body);
         return refused;
     }
-    let Some((call, before_login)) = calls::behind(request.uri().path()) else {
+    let Some((call, before_login)) = calls::behind(parts.uri.path()) else {
+        drain(body);
         return Status::unimplemented("there is no such call").into_http();
     };
-    let caller = shared.sessions.caller(request.headers());
+    let caller = shared.sessions.caller(&parts.headers);
     let (session, new) = match caller {
         Ok(Caller { session, new }) => (Some(session), new),
         Err(_) if before_login => (None, false),
-        Err(refused) => return refused.into_http(),
+        Err(refused) => {
+            drain(body);
+            return refused.into_http();
+        }
     };
     let token = session.as_ref().filter(|_| new).map(|session| format!("Bearer {}", session.token));
-    let run = run(shared.clone(), call, session, request.into_body());
+    let run = run(shared.clone(), call, session, body);
     let answers = if call.is_unary() {
         let late = |_| Err(Status::deadline_exceeded("the call took too long"));
         tokio::time::timeout(shared.limits.unary, run).await.unwrap_or_else(late)
@@ -95,8 +77,18 @@ async fn run(
     let Some(session) = session else {
         return match call {
             Call::Handshake => flight::handshake(&shared, body).await,
-            Call::GetAuthenticationConstants => Ok(Answers::once(&authentication())),
-            _ => Err(Status::unauthenticated("")),
+            Call::GetAuthenticationConstants => {
+                let _: Empty = one(body, shared.limits.control_message).await?;
+                Ok(Answers::once(&authentication()))
+            }
+            Call::GetConsoleTypes => {
+                let _: Empty = one(body, shared.limits.control_message).await?;
+                Ok(Answers::once(&ConsoleTypes::default()))
+            }
+            _ => {
+                drain(body);
+                Err(Status::unauthenticated(""))
+            }
         };
     };
     let limit = shared.limits.control_message;
@@ -110,13 +102,17 @@ async fn run(
         Call::DoGet => flight::get(&context, one(body, limit).await?).await,
         Call::DoPut => Ok(flight::put(context, body)),
         Call::DoExchange => {
+            drain(body);
             Err(Status::unimplemented("DoExchange: this server has no subscriptions yet; DoGet reads a table"))
         }
         Call::DoAction => {
             let action: crate::proto::Action = one(body, limit).await?;
             Err(Status::unimplemented(format!("DoAction: there is no action '{}'", action.kind)))
         }
-        Call::ListActions => Ok(Answers::none()),
+        Call::ListActions => {
+            let _: Empty = one(body, limit).await?;
+            Ok(Answers::none())
+        }
         Call::NewSession | Call::RefreshSessionToken => {
             let request: HandshakeRequest = one(body, limit).await?;
             if request.auth_protocol != 0 {
@@ -147,29 +143,32 @@ async fn run(
             let Named::Export(id) = named("resultId", request.result_id)? else {
                 return Err(Status::failed_precondition("resultId must be an export"));
             };
-            context.session.exports.begin(id)?;
-            let table = context.table("sourceId", source).await;
-            context.session.exports.define(id, table.as_ref().ok().cloned());
-            table.map(|_| Answers::once(&Empty {}))
+            let begun = context.session.exports.begin(id)?;
+            let served = context.served("sourceId", source).await;
+            begun.end(served.as_ref().ok().cloned());
+            served.map(|_| Answers::once(&Empty {}))
         }
         Call::PublishFromTicket => {
             let request: FromTicket = one(body, limit).await?;
             let source = named("sourceId", request.source_id)?;
             let result = named("resultId", request.result_id)?;
             let is_export = matches!(source, Named::Export(_));
-            let table = context.table("sourceId", source).await?;
+            let served = context.served("sourceId", source).await?;
             match result {
                 Named::Shared(_) if !is_export => Err(Status::failed_precondition("only an export can be shared")),
-                Named::Shared(name) => context.shared.catalog.publish(name, &table),
+                Named::Shared(name) => context.shared.catalog.publish(name, &served),
                 Named::Scope(name) => {
-                    let_go(context.shared.catalog.put(name, table));
+                    let_go(context.shared.catalog.bind(name, served));
                     Ok(())
                 }
                 _ => Err(Status::failed_precondition("resultId must be a shared ticket or one of the scope")),
             }?;
             Ok(Answers::once(&Empty {}))
         }
-        Call::ExportNotifications => Ok(Answers::stream(context.session.exports.listen())),
+        Call::ExportNotifications => {
+            let _: Empty = one(body, limit).await?;
+            Ok(Answers::stream(context.session.exports.listen()))
+        }
         Call::TerminationNotification => {
             let _: Empty = one(body, limit).await?;
             match first(context.session.over(), context.shared.stopped()).await {
@@ -180,8 +179,41 @@ async fn run(
                 }
             }
         }
-        Call::GetAuthenticationConstants => Ok(Answers::once(&authentication())),
-        Call::GetConfigurationConstants => Ok(Answers::once(&configuration(&context.shared.limits))),
+        Call::GetAuthenticationConstants => {
+            let _: Empty = one(body, limit).await?;
+            Ok(Answers::once(&authentication()))
+        }
+        Call::GetConfigurationConstants => {
+            let _: Empty = one(body, limit).await?;
+            Ok(Answers::once(&configuration(&context.shared.limits)))
+        }
+        Call::Operation(number) => tables::one(&context, number, whole(body, limit).await?).await,
+        Call::Batch => {
+            let batch = one(body, limit).await?;
+            tables::batch(context, batch).await
+        }
+        Call::GetExportedTableCreationResponse => tables::told(&context, one(body, limit).await?).await,
+        Call::AddTableToInputTable => {
+            tables::add(&context, one(body, limit).await?).await?;
+            Ok(Answers::once(&Empty {}))
+        }
+        Call::DeleteTableFromInputTable => {
+            tables::delete(&context, one(body, limit).await?).await?;
+            Ok(Answers::once(&Empty {}))
+        }
+        Call::ListFields => {
+            let _: Empty = one(body, limit).await?;
+            Ok(fields::list(context))
+        }
+        Call::GetConsoleTypes => {
+            let _: Empty = one(body, limit).await?;
+            Ok(Answers::once(&ConsoleTypes::default()))
+        }
+        Call::StartConsole => Err(console::start(&one(body, limit).await?)),
+        Call::BindTableToVariable => {
+            console::bind(&context, one(body, limit).await?).await?;
+            Ok(Answers::once(&Empty {}))
+        }
     }
 }
 
@@ -222,51 +254,4 @@ fn configuration(limits: &Limits) -> Constants {
         ("file.separator", "/".to_owned()),
         ("web.flattenViewports", "false".to_owned()),
     ])
-}
-
-/// Work that may wait for a lock or a disk, off the threads that serve.
-pub(crate) async fn blocking<R: Send + 'static>(
-    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
-) -> Result<R, Status> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Status::internal("internal error")))
-}
-
-/// What the engine refused, as a status.
-pub(crate) fn engine_error(error: engine::Error) -> Status {
-    use engine::Error as E;
-    let text = error.to_string();
-    match error {
-        E::Resource { .. } => Status::resource_exhausted(text),
-        E::TableFailed(_) => Status::failed_precondition(text),
-        E::Internal { .. } => Status::internal("internal error"),
-        _ => Status::invalid_argument(text),
-    }
-}
-
-impl Context {
-    /// The table that is named. An export that is not there yet is waited for.
-    pub(crate) async fn table(&self, what: &str, named: Named) -> Result<Table, Status> {
-        let missing = |text: String| Status::not_found(format!("Could not resolve '{what}: {text}"));
-        match named {
-            Named::Export(id) => self.session.exports.table(id).await,
-            Named::Scope(name) => {
-                self.shared.catalog.table(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
-            }
-            Named::Field(app, field) => Err(missing(format!("no application '{app}' with a field '{field}'"))),
-            Named::Shared(name) => {
-                self.shared.catalog.shared(&name).ok_or_else(|| missing("no such shared ticket'".to_owned()))
-            }
-            Named::Other(text) => {
-                let Some((resolver, rest)) = self.shared.catalog.resolver(&text) else {
-                    let route = text.bytes().next().unwrap_or_default();
-                    return Err(Status::failed_precondition(format!(
-                        "Could not resolve '{what}: no resolver for route '{route}' (byte)"
-                    )));
-                };
-                let rest = rest.to_owned();
-                let found = blocking(move || resolver.table(&rest).map_err(Status::failed_precondition)).await?;
-                found.ok_or_else(|| missing(format!("'{text}' not found'")))
-            }
-        }
-    }
 }

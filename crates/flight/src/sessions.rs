@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use engine::Table;
 use http::HeaderMap;
 use tokio::sync::watch;
 use tonic::Status;
 
+use crate::catalog::Served;
 use crate::exports::Exports;
 use crate::limits::Limits;
 
@@ -61,7 +61,7 @@ impl Session {
         _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
-    fn close(&self) -> Vec<Table> {
+    fn close(&self) -> Vec<Served> {
         self.closed.send_replace(true);
         self.exports.close()
     }

@@ -60,6 +60,7 @@ struct Ended {
 impl Client {
     async fn connect(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).await.expect("a connection");
+        stream.set_nodelay(true).expect("a socket");
         let (client, connection) =
             handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("a handshake of HTTP/2");
         tokio::spawn(connection);

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use engine::Table;
 use flight::limits::Limits;
 use flight::{Access, Catalog, Options, Resolve, Server};
+use graph::UpdateGraph;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::ending::{self, Inside};
 use crate::error::InvalidOperationError;
 use crate::gil::{drop_without_gil, lock};
+use crate::graph::PyGraph;
 use crate::table::PyTable;
 
 /// A Python function that gives tables by name.
@@ -38,6 +40,18 @@ impl Resolve for PythonResolver {
     }
 }
 
+/// The graph that a function of Python's gives.
+fn graph_of(function: &Py<PyAny>) -> Result<UpdateGraph, String> {
+    let _inside = Inside::enter();
+    let found = Python::try_attach(|py| {
+        let told = |error: PyErr| error.value(py).to_string();
+        let given = function.bind(py).call0().map_err(told)?;
+        let graph = given.cast::<PyGraph>().map_err(|_| "there is no graph for live tables".to_owned())?;
+        Ok(graph.get().0.graph.clone())
+    });
+    found.unwrap_or_else(|| Err("the program ends".to_owned()))
+}
+
 /// A server; stopped when it is dropped.
 #[pyclass(frozen, name = "FlightServer", module = "tickframe._native")]
 pub struct PyFlightServer {
@@ -61,7 +75,7 @@ impl PyFlightServer {
 
 #[pymethods]
 impl PyFlightServer {
-    /// `address` is an IP address and `token` None for a server that asks nobody.
+    /// `graph` gives the graph in which clients make live tables. `address` is an IP address and `token` None for a server that asks nobody.
     #[new]
     fn new(
         py: Python<'_>,
@@ -69,6 +83,7 @@ impl PyFlightServer {
         port: u16,
         token: Option<String>,
         resolvers: Vec<(String, Py<PyAny>)>,
+        graph: Py<PyAny>,
     ) -> PyResult<PyFlightServer> {
         let address = address
             .parse()
@@ -82,7 +97,8 @@ impl PyFlightServer {
             let resolve: Arc<dyn Resolve> = Arc::new(PythonResolver { prefix: prefix.clone(), function });
             (prefix, resolve)
         };
-        let catalog = Arc::new(Catalog::new(resolvers.into_iter().map(resolver).collect()));
+        let catalog = Catalog::new(resolvers.into_iter().map(resolver).collect());
+        let catalog = Arc::new(catalog.with_graph(Arc::new(move || graph_of(&graph))));
         let limits = Limits::default();
         let options = Options {
             address: SocketAddr::new(address, port),

@@ -1,0 +1,86 @@
+//! What a call is answered with: its caller's session, the tables there are, and the limits.
+
+use std::sync::Arc;
+
+use engine::Table;
+use tokio::sync::watch;
+use tonic::Status;
+
+use crate::catalog::{Catalog, Served};
+use crate::limits::Limits;
+use crate::sessions::{Session, Sessions};
+use crate::tickets::Named;
+
+/// What all connections of a server share.
+pub(crate) struct Shared {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) sessions: Sessions,
+    pub(crate) limits: Limits,
+    /// True once the server stops.
+    pub(crate) stopping: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// Comes back when the server stops.
+    pub(crate) async fn stopped(&self) {
+        _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+}
+
+/// A call whose caller is known.
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) session: Arc<Session>,
+}
+
+/// Work that may wait for a lock or a disk, off the threads that serve.
+pub(crate) async fn blocking<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
+) -> Result<R, Status> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Status::internal("internal error")))
+}
+
+/// What the engine refused, as a status.
+pub(crate) fn engine_error(error: engine::Error) -> Status {
+    use engine::Error as E;
+    let text = error.to_string();
+    match error {
+        E::Resource { .. } => Status::resource_exhausted(text),
+        E::TableFailed(_) => Status::failed_precondition(text),
+        E::Internal { .. } => Status::internal("internal error"),
+        _ => Status::invalid_argument(text),
+    }
+}
+
+impl Context {
+    /// The table that is named. An export that is not there yet is waited for.
+    pub(crate) async fn table(&self, what: &str, named: Named) -> Result<Table, Status> {
+        self.served(what, named).await.map(|served| served.table)
+    }
+
+    /// The table that is named, with where its rows come from if clients feed it.
+    pub(crate) async fn served(&self, what: &str, named: Named) -> Result<Served, Status> {
+        let missing = |text: String| Status::not_found(format!("Could not resolve '{what}: {text}"));
+        match named {
+            Named::Export(id) => self.session.exports.table(id).await,
+            Named::Scope(name) => {
+                self.shared.catalog.served(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
+            }
+            Named::Field(app, field) => Err(missing(format!("no application '{app}' with a field '{field}'"))),
+            Named::Shared(name) => {
+                self.shared.catalog.shared(&name).ok_or_else(|| missing("no such shared ticket'".to_owned()))
+            }
+            Named::Other(text) => {
+                let Some((resolver, rest)) = self.shared.catalog.resolver(&text) else {
+                    let route = text.bytes().next().unwrap_or_default();
+                    return Err(Status::failed_precondition(format!(
+                        "Could not resolve '{what}: no resolver for route '{route}' (byte)"
+                    )));
+                };
+                let rest = rest.to_owned();
+                let found = blocking(move || resolver.table(&rest).map_err(Status::failed_precondition)).await?;
+                found.map(Served::from).ok_or_else(|| missing(format!("'{text}' not found'")))
+            }
+        }
+    }
+}

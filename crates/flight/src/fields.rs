@@ -1,0 +1,82 @@
+//! What the scope holds, told to whoever asks: all of it at first, then what changes.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::mpsc;
+
+use crate::context::Context;
+use crate::frames::{Answers, framed};
+use crate::proto::{FieldInfo, FieldsChange, Ticket, TypedTicket};
+use crate::race::{First, first};
+use crate::tickets::Named;
+
+/// Messages that wait for a client to read.
+const AHEAD: usize = 4;
+
+fn info(name: &str) -> FieldInfo {
+    let ticket = Some(Ticket { ticket: Named::Scope(name.to_owned()).ticket() });
+    FieldInfo {
+        typed_ticket: Some(TypedTicket { ticket, kind: "Table".to_owned() }),
+        field_name: name.to_owned(),
+        field_description: "query scope variable".to_owned(),
+        application_name: String::new(),
+        application_id: "scope".to_owned(),
+    }
+}
+
+/// The names of the scope, each with what tells its table from another.
+type Seen = BTreeMap<String, usize>;
+
+fn difference(before: &Seen, now: &Seen) -> FieldsChange {
+    let of = |chosen: &dyn Fn(&str, usize) -> bool, all: &Seen| -> Vec<FieldInfo> {
+        all.iter().filter(|(name, table)| chosen(name, **table)).map(|(name, _)| info(name)).collect()
+    };
+    FieldsChange {
+        created: of(&|name, _| !before.contains_key(name), now),
+        updated: of(&|name, table| before.get(name).is_some_and(|known| *known != table), now),
+        removed: of(&|name, _| !now.contains_key(name), before),
+    }
+}
+
+/// All names, also if there are none; then what comes, changes and goes.
+pub(crate) fn list(context: Context) -> Answers {
+    let (send, receive) = mpsc::channel(AHEAD);
+    tokio::spawn(async move {
+        let catalog = &context.shared.catalog;
+        let mut changes = catalog.changes();
+        let mut before: Option<Seen> = None;
+        loop {
+            changes.mark_unchanged();
+            let now: Seen = catalog.all().into_iter().map(|(name, table)| (name, table.identity())).collect();
+            let change = difference(before.as_ref().unwrap_or(&Seen::new()), &now);
+            let is_news = before.is_none() || change != FieldsChange::default();
+            if is_news && send.send(Ok(framed(&change))).await.is_err() {
+                return;
+            }
+            before = Some(now);
+            let ended = async { first(context.session.over(), context.shared.stopped()).await };
+            let quiet = async { first(send.closed(), ended).await };
+            match first(changes.changed(), quiet).await {
+                First::Left(Ok(())) => {}
+                _ => return,
+            }
+        }
+    });
+    Answers::stream(receive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_changed_and_went_is_told() {
+        let seen = |of: &[(&str, usize)]| of.iter().map(|(name, table)| ((*name).to_owned(), *table)).collect::<Seen>();
+        let change = difference(&seen(&[("a", 1), ("b", 2), ("c", 3)]), &seen(&[("b", 2), ("c", 4), ("d", 5)]));
+        let names = |of: Vec<FieldInfo>| of.into_iter().map(|info| info.field_name).collect::<Vec<_>>();
+        assert_eq!(names(change.created), ["d"]);
+        assert_eq!(names(change.updated), ["c"]);
+        assert_eq!(names(change.removed), ["a"]);
+        assert_eq!(difference(&seen(&[("a", 1)]), &seen(&[("a", 1)])), FieldsChange::default());
+    }
+}

@@ -1,0 +1,239 @@
+//! Aggregations of requests as the expressions that they mean.
+//!
+//! Where the clients expect something else than this project's own calls, it is said here as a parameter: the sum of
+//! nothing is null, and groups without keys are one row, also of an empty table.
+
+use arrow_schema::{DataType, Schema};
+use formula::aggregates::{Interpolation, Part};
+use formula::functions::List;
+use formula::{Aggregate as Kind, Expr, Function, Literal};
+use tonic::Status;
+
+use super::formulas::{Formulas, pair, refused, unknown};
+use super::specs::{Aggregate, AggregateSpec, Aggregation, AggregationOf, Percentile, SentinelOf, Sorted};
+
+fn call(function: Function, args: Vec<Expr>) -> Result<Expr, Status> {
+    Expr::call(function, args).map_err(|error| refused("agg_by", error))
+}
+
+fn aggregate(kind: Kind, of: Expr) -> Result<Expr, Status> {
+    Expr::aggregate(kind, [of]).map_err(|error| refused("agg_by", error))
+}
+
+fn list(function: List, args: Vec<Expr>) -> Result<Expr, Status> {
+    call(Function::List(function), args)
+}
+
+/// The value where the condition holds, else null.
+fn only_where(condition: Expr, value: Expr) -> Result<Expr, Status> {
+    Expr::when(vec![(condition, value)], None).map_err(|error| refused("agg_by", error))
+}
+
+/// In how many rows all conditions hold.
+pub(super) fn counted(condition: Expr) -> Result<Expr, Status> {
+    aggregate(Kind::Count, only_where(condition, Expr::literal(true))?)
+}
+
+fn quantile(of: Expr, how: &Percentile) -> Result<Expr, Status> {
+    let part = Part::new(how.part)
+        .ok_or_else(|| refused("agg_by", format!("a percentile lies between 0 and 1: {}", how.part)))?;
+    let interpolation = if how.mean_of_two { Interpolation::Midpoint } else { Interpolation::Nearest };
+    aggregate(Kind::Quantile { part, interpolation }, of)
+}
+
+fn in_order(of: Expr, by: &Sorted, place: i64) -> Result<Expr, Status> {
+    let [by] = &by.columns[..] else {
+        return Err(unknown("agg_by", "sorted_first and sorted_last go by one column"));
+    };
+    let order = aggregate(Kind::Implode, Expr::column(by.name.as_str()))?;
+    let places = list(List::ArgSort { descending: false, nulls_last: false }, vec![order])?;
+    let place = list(List::Get, vec![places, Expr::literal(place)])?;
+    list(List::Get, vec![aggregate(Kind::Implode, of)?, place])
+}
+
+fn weighted_sum(of: Expr, weight: &str) -> Result<Expr, Status> {
+    let wide = of.cast(DataType::Float64, true).map_err(|error| refused("agg_by", error))?;
+    aggregate(Kind::Sum { min_count: 1 }, call(Function::Multiply, vec![wide, Expr::column(weight)])?)
+}
+
+fn unique(of: Expr, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<Expr, Status> {
+    let sentinel = Expr::Literal(match sentinel {
+        None | Some(SentinelOf::Null(_)) => Literal::Null,
+        Some(SentinelOf::Text(text)) => Literal::Str(text.as_str().into()),
+        Some(
+            SentinelOf::Int(number) | SentinelOf::Byte(number) | SentinelOf::Short(number) | SentinelOf::Char(number),
+        ) => Literal::Int((*number).into()),
+        Some(SentinelOf::Long(number)) => Literal::Int(*number),
+        Some(SentinelOf::Float(number)) => Literal::Float((*number).into()),
+        Some(SentinelOf::Double(number)) => Literal::Float(*number),
+        Some(SentinelOf::Bool(truth)) => Literal::Bool(*truth),
+    });
+    let kind = if with_nulls { Kind::NUnique } else { Kind::CountDistinct };
+    let distinct = aggregate(kind, of.clone())?;
+    let is_one = call(Function::Equal, vec![distinct.clone(), Expr::literal(1)])?;
+    let several = call(Function::Greater, vec![distinct, Expr::literal(1)])?;
+    let branches = vec![(is_one, aggregate(Kind::Min, of)?), (several, sentinel)];
+    Expr::when(branches, None).map_err(|error| refused("agg_by", error))
+}
+
+/// One aggregate of one expression.
+fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Result<Expr, Status> {
+    match spec {
+        Aggregate::AbsSum(_) => aggregate(Kind::Sum { min_count: 1 }, call(Function::Abs, vec![of])?),
+        Aggregate::ApproxPercentile(how) => {
+            let part = Part::new(how.part)
+                .ok_or_else(|| refused("agg_by", format!("a percentile lies between 0 and 1: {}", how.part)))?;
+            aggregate(Kind::ApproxQuantile { part }, of)
+        }
+        Aggregate::Avg(_) => aggregate(Kind::Mean, of),
+        Aggregate::CountDistinct(how) => aggregate(if how.nulls { Kind::NUnique } else { Kind::CountDistinct }, of),
+        Aggregate::Distinct(how) => {
+            let values = aggregate(Kind::Implode, of)?;
+            let values = if how.nulls { values } else { list(List::DropNulls, vec![values])? };
+            let sort = List::Sort { descending: false, nulls_last: false };
+            list(sort, vec![list(List::Unique, vec![values])?])
+        }
+        Aggregate::First(_) => aggregate(Kind::First, of),
+        Aggregate::Formula(how) => {
+            if how.token.is_empty() {
+                return Err(refused("agg_by", "a formula over columns names the word that stands for each"));
+            }
+            formulas.over_groups(&replaced(&how.formula, &how.token, name))
+        }
+        Aggregate::Freeze(_) => aggregate(Kind::Freeze, of),
+        Aggregate::Group(_) => aggregate(Kind::Implode, of),
+        Aggregate::Last(_) => aggregate(Kind::Last, of),
+        Aggregate::Max(_) => aggregate(Kind::Max, of),
+        Aggregate::Median(how) if how.mean_of_two => aggregate(Kind::Median, of),
+        Aggregate::Median(_) => aggregate(Kind::Quantile { part: Part::HALF, interpolation: Interpolation::Lower }, of),
+        Aggregate::Min(_) => aggregate(Kind::Min, of),
+        Aggregate::Percentile(how) => quantile(of, how),
+        Aggregate::SortedFirst(by) => in_order(of, by, 0),
+        Aggregate::SortedLast(by) => in_order(of, by, -1),
+        Aggregate::Std(_) => aggregate(Kind::Std { ddof: 1 }, of),
+        Aggregate::Sum(_) => aggregate(Kind::Sum { min_count: 1 }, of),
+        Aggregate::Digest(_) => Err(unknown("agg_by", "there are no digests; approx_percentile gives their values")),
+        Aggregate::Unique(how) => unique(of, how.nulls, how.sentinel.as_ref().and_then(|given| given.of.as_ref())),
+        Aggregate::WeightedAvg(by) => {
+            let weights = only_where(call(Function::IsNotNull, vec![of.clone()])?, Expr::column(by.weight.as_str()))?;
+            let weights = aggregate(Kind::Sum { min_count: 0 }, weights)?;
+            call(Function::Divide, vec![weighted_sum(of, &by.weight)?, weights])
+        }
+        Aggregate::WeightedSum(by) => weighted_sum(of, &by.weight),
+        Aggregate::Var(_) => aggregate(Kind::Var { ddof: 1 }, of),
+    }
+}
+
+/// A formula in which a word stands for a column.
+pub(super) fn replaced(formula: &str, token: &str, name: &str) -> String {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut made = String::new();
+    let mut rest = formula;
+    while let Some(at) = rest.find(token) {
+        let (before, behind) = (&rest[..at], &rest[at + token.len()..]);
+        let alone = !before.ends_with(is_word) && !behind.starts_with(is_word);
+        made.push_str(before);
+        made.push_str(if alone { name } else { token });
+        rest = behind;
+    }
+    made + rest
+}
+
+fn spec_of(spec: Option<&AggregateSpec>) -> Result<&Aggregate, Status> {
+    spec.and_then(|spec| spec.of.as_ref()).ok_or_else(|| refused("agg_by", "an aggregation is empty"))
+}
+
+/// The expressions of several aggregations.
+pub(super) fn expressions(given: &[Aggregation], formulas: &Formulas<'_>) -> Result<Vec<Expr>, Status> {
+    let mut made = Vec::new();
+    for aggregation in given {
+        let of = aggregation.of.as_ref().ok_or_else(|| refused("agg_by", "an aggregation is empty"))?;
+        match of {
+            AggregationOf::Columns(columns) => {
+                let spec = spec_of(columns.spec.as_ref())?;
+                if columns.pairs.is_empty() {
+                    return Err(refused("agg_by", "an aggregation names no columns; agg_all_by takes all"));
+                }
+                for text in &columns.pairs {
+                    let (new, old) = pair("agg_by", text)?;
+                    made.push(one(spec, Expr::column(old.as_str()), formulas, &old)?.alias(new));
+                }
+            }
+            AggregationOf::Count(of) if of.name.is_empty() => {
+                return Err(refused("agg_by", "count_ has no name for its column"));
+            }
+            AggregationOf::Count(of) => {
+                let count = Expr::aggregate(Kind::Len, []).map_err(|error| refused("agg_by", error))?;
+                made.push(count.alias(of.name.as_str()));
+            }
+            AggregationOf::CountWhere(how) if how.name.is_empty() => {
+                return Err(refused("agg_by", "count_where has no name for its column"));
+            }
+            AggregationOf::CountWhere(how) => {
+                made.push(counted(formulas.all_of(&how.filters)?)?.alias(how.name.as_str()));
+            }
+            AggregationOf::Formula(of) => {
+                let text = of.selectable.as_ref().map(|given| given.raw.as_str()).unwrap_or_default();
+                let expr = formulas.over_groups(text)?;
+                if !matches!(expr, Expr::Alias(..)) {
+                    return Err(refused("agg_by", format!("a new column needs a name: New = {text}")));
+                }
+                made.push(expr);
+            }
+            AggregationOf::FirstRowKey(_) | AggregationOf::LastRowKey(_) => {
+                return Err(unknown("agg_by", "row keys are no values of a table here"));
+            }
+            AggregationOf::Partition(_) => return Err(unknown("agg_by", "a group is no table here; see partition_by")),
+        }
+    }
+    Ok(made)
+}
+
+/// One aggregate of every column that is no key.
+pub(super) fn of_all(
+    spec: Option<&AggregateSpec>,
+    keys: &[String],
+    formulas: &Formulas<'_>,
+    schema: &Schema,
+) -> Result<Vec<Expr>, Status> {
+    let spec = spec_of(spec)?;
+    let numeric = matches!(
+        spec,
+        Aggregate::AbsSum(_)
+            | Aggregate::ApproxPercentile(_)
+            | Aggregate::Avg(_)
+            | Aggregate::Std(_)
+            | Aggregate::Sum(_)
+            | Aggregate::WeightedAvg(_)
+            | Aggregate::WeightedSum(_)
+            | Aggregate::Var(_)
+    );
+    let extra = match spec {
+        Aggregate::WeightedAvg(by) | Aggregate::WeightedSum(by) => Some(&by.weight),
+        _ => None,
+    };
+    let takes = |of: &DataType| !numeric || of.is_numeric() || *of == DataType::Boolean;
+    let fields = schema
+        .fields()
+        .iter()
+        .filter(|field| !keys.contains(field.name()) && extra != Some(field.name()) && takes(field.data_type()));
+    let each = fields.map(|field| {
+        let name = field.name().as_str();
+        Ok(one(spec, Expr::column(name), formulas, name)?.alias(name))
+    });
+    let each: Vec<Expr> = each.collect::<Result<_, Status>>()?;
+    if each.is_empty() { Err(refused("agg_all_by", "no column is left to aggregate")) } else { Ok(each) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_replaced_where_it_stands_alone() {
+        assert_eq!(replaced("sum(each) + each * 2", "each", "x"), "sum(x) + x * 2");
+        assert_eq!(replaced("max(x)", "x", "Price"), "max(Price)");
+        assert_eq!(replaced("reach + _each + each_", "each", "x"), "reach + _each + each_");
+        assert_eq!(replaced("", "each", "x"), "");
+    }
+}
