@@ -20,8 +20,9 @@ const BODY: usize = 16 << 20;
 /// Pieces shorter than this are joined: each piece is a frame of its own.
 const SMALL: usize = 4096;
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Of `FlightData`: the header of a message, and its body.
+/// Of `FlightData`: the header of a message, its metadata, and its body.
 const HEADER_TAG: u8 = 0x12;
+const METADATA_TAG: u8 = 0x1a;
 const BODY_TAG: [u8; 2] = [0xc2, 0x3e];
 
 fn options() -> Result<IpcWriteOptions, ArrowError> {
@@ -117,17 +118,28 @@ fn messages_of(stream: Vec<Buffer>) -> Result<Vec<Message>, ArrowError> {
         let header = pieces.bytes(len)?;
         let body_len = root_as_message(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
         let body_len = usize::try_from(body_len).map_err(|error| ArrowError::IpcError(error.to_string()))?;
-        messages.push(flight_data(&header, pieces.take(body_len)?, body_len));
+        messages.push(flight_data(&header, &[], pieces.take(body_len)?, body_len));
     }
     Ok(messages)
 }
 
-fn flight_data(header: &[u8], body: Vec<Buffer>, body_len: usize) -> Message {
-    let mut start = BytesMut::with_capacity(FRAME + header.len() + 32);
+/// A message with what stands beside its cells.
+pub(crate) fn barrage_message(header: &[u8], metadata: &[u8], body: Vec<u8>) -> Message {
+    let len = body.len();
+    flight_data(header, metadata, vec![Buffer::from_vec(body)], len)
+}
+
+fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usize) -> Message {
+    let mut start = BytesMut::with_capacity(FRAME + header.len() + metadata.len() + 40);
     start.put_bytes(0, FRAME);
     start.put_u8(HEADER_TAG);
     prost::encoding::encode_varint(header.len() as u64, &mut start);
     start.put_slice(header);
+    if !metadata.is_empty() {
+        start.put_u8(METADATA_TAG);
+        prost::encoding::encode_varint(metadata.len() as u64, &mut start);
+        start.put_slice(metadata);
+    }
     // Written also if it is empty: there are readers who look for it.
     start.put_slice(&BODY_TAG);
     prost::encoding::encode_varint(body_len as u64, &mut start);

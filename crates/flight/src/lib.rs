@@ -7,6 +7,7 @@ mod calls;
 mod catalog;
 mod console;
 mod context;
+mod exchange;
 mod exports;
 mod feed;
 mod fields;

@@ -21,7 +21,7 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, fields, flight, tables};
+use crate::{console, exchange, fields, flight, tables};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -101,10 +101,7 @@ async fn run(
         Call::GetSchema => flight::schema(&context, one(body, limit).await?).await,
         Call::DoGet => flight::get(&context, one(body, limit).await?).await,
         Call::DoPut => Ok(flight::put(context, body)),
-        Call::DoExchange => {
-            drain(body);
-            Err(Status::unimplemented("DoExchange: this server has no subscriptions yet; DoGet reads a table"))
-        }
+        Call::DoExchange => Ok(exchange::exchange(context, body)),
         Call::DoAction => {
             let action: crate::proto::Action = one(body, limit).await?;
             Err(Status::unimplemented(format!("DoAction: there is no action '{}'", action.kind)))

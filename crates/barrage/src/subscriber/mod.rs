@@ -7,6 +7,7 @@
 //! step.
 
 mod blink;
+mod snapshot;
 mod window;
 
 use engine::{ColumnSet, Merged, TableUpdate};

@@ -192,7 +192,10 @@ async fn run(
 
 async fn created(table: Table, reference: TableReference) -> Result<Created, Status> {
     blocking(move || {
-        let schema = barrage::original(table.schema());
+        // The types as subscriptions have them, from which clients take theirs; if it has none, those of the table.
+        let own = || barrage::original(table.schema());
+        let schema =
+            barrage::WireSchema::of(table.schema()).map_or_else(|_| own(), |wire| wire.schema().as_ref().clone());
         Ok(Created {
             result_id: Some(reference),
             success: true,

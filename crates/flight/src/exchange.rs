@@ -1,0 +1,358 @@
+//! Barrage over `DoExchange`: a table for one client, and what happens to it from then on.
+//!
+//! A listener merges each step's update into what the client has not been told; the cycle does nothing else for it. The
+//! rest happens on the server's threads: when an update is due, its cells are read at one settled step and sent, message
+//! by message, while the client reads. A client that does not read has one update on its way, and row sets that wait.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use barrage::{
+    BarrageError, BlinkRows, Cells, Layout, Limits, Metadata, Outgoing, SnapshotRequest, Subscriber,
+    SubscriptionRequest, Train, WireSchema,
+};
+use bytes::Bytes;
+use engine::{Failure, Listener, Part, Subscription, Table, UpdateEvent, View};
+use hyper::body::Incoming;
+use tokio::sync::{Notify, mpsc};
+use tonic::Status;
+use tonic::codec::Streaming;
+
+use crate::context::{Context, blocking, engine_error};
+use crate::frames::{Answers, Message, drain_messages, requests};
+use crate::ipc::barrage_message;
+use crate::proto::FlightData;
+use crate::race::{First, first};
+use crate::sessions::refused;
+use crate::tickets::of_ticket;
+
+/// Messages that wait for a client to read.
+const AHEAD: usize = 2;
+/// After so long a step is looked for again whose listener has not been called.
+const AGAIN: Duration = Duration::from_millis(5);
+/// A wait without an end: whoever waits is woken.
+const FAR: Duration = Duration::from_secs(3600);
+/// How often a settled step is looked for before others are let on.
+const TRIES: usize = 8;
+
+type Answer = mpsc::Sender<Result<Message, Status>>;
+
+fn told(error: BarrageError) -> Status {
+    Status::invalid_argument(format!("DoExchange: {error}"))
+}
+
+/// Talks with one client.
+pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
+    let (send, receive) = mpsc::channel(AHEAD);
+    tokio::spawn(async move {
+        let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.control_message);
+        let ended = match opening(&mut messages).await {
+            Ok(Metadata::Subscription(request)) => follow(&context, &mut messages, &send, request).await,
+            Ok(Metadata::Snapshot(request)) => snapshot(&context, &mut messages, &send, request).await,
+            Ok(_) => Err(Status::invalid_argument("DoExchange: ask for a subscription or for a snapshot")),
+            Err(refused) => Err(refused),
+        };
+        if let Err(status) = ended {
+            _ = send.send(Err(status)).await;
+        }
+        drain_messages(messages);
+    });
+    Answers::stream(receive)
+}
+
+fn no_metadata() -> Status {
+    Status::invalid_argument("failed to receive Barrage request metadata")
+}
+
+/// The first request; one message without metadata may stand before it.
+async fn opening(messages: &mut Streaming<FlightData>) -> Result<Metadata, Status> {
+    for _ in 0..2 {
+        let data = messages.message().await?.ok_or_else(no_metadata)?;
+        if !data.app_metadata.is_empty() {
+            return Metadata::read(&data.app_metadata).map_err(told);
+        }
+    }
+    Err(no_metadata())
+}
+
+/// How a client wants its messages.
+#[derive(Clone)]
+struct Form {
+    schema: Arc<WireSchema>,
+    layout: Layout,
+    limits: Limits,
+}
+
+async fn table_of(context: &Context, ticket: &[u8]) -> Result<Table, Status> {
+    context.table("ticket", of_ticket("ticket", &Bytes::copy_from_slice(ticket))?).await
+}
+
+/// What a client has not been told of a table.
+struct Follower {
+    state: Mutex<State>,
+    news: Notify,
+    is_blink: bool,
+    width: usize,
+}
+
+struct State {
+    subscriber: Subscriber,
+    /// The last step that was heard of; none before the first.
+    heard: Option<u64>,
+    failed: Option<Arc<Failure>>,
+}
+
+impl Follower {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Follower {
+    fn on_update(&self, event: Arc<UpdateEvent>) {
+        // The first event is the rows that there are: they are read when the client is answered.
+        let is_first = self.lock().heard.is_none();
+        let step = event.step() as i64;
+        if is_first {
+            self.lock().heard = Some(event.step());
+        } else if self.is_blink {
+            let columns: Result<Vec<_>, _> = (0..self.width).map(|column| event.read(Part::Added, column)).collect();
+            let mut state = self.lock();
+            // A column that cannot be read fails its table, which is told.
+            if let Ok(columns) = columns {
+                state.subscriber.push_blink(step, columns);
+            }
+            state.heard = Some(event.step());
+        } else {
+            let mut state = self.lock();
+            state.subscriber.push(step, event.update());
+            state.heard = Some(event.step());
+        }
+        self.news.notify_one();
+    }
+
+    fn on_failure(&self, failure: Arc<Failure>) {
+        self.lock().failed = Some(failure);
+        self.news.notify_one();
+    }
+}
+
+/// What there is to do now.
+enum Next {
+    /// Something to send, with the rows of its step.
+    Send(Box<Outgoing>, View),
+    /// Nothing until then, unless something happens; in milliseconds.
+    Idle(Option<u64>),
+    /// A step has settled whose update has not come yet.
+    Soon,
+}
+
+/// Looks for the next train at one settled step.
+fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
+    for _ in 0..TRIES {
+        let view = table.view().map_err(engine_error)?;
+        if view.pin_all().is_err() {
+            continue;
+        }
+        let moment = view.moment().number();
+        let changed = table.last_step();
+        let mut state = follower.lock();
+        if let Some(failure) = &state.failed {
+            return Err(engine_error(engine::Error::TableFailed(failure.clone())));
+        }
+        let step = if table.is_live() {
+            let heard = state.heard.unwrap_or(0);
+            if heard > moment || changed > moment {
+                continue;
+            }
+            if heard < changed {
+                return Ok(Next::Soon);
+            }
+            moment as i64
+        } else {
+            -1
+        };
+        return Ok(match state.subscriber.next(now, step, view.rows()) {
+            Some(outgoing) => Next::Send(Box::new(outgoing), view),
+            None => Next::Idle(state.subscriber.due()),
+        });
+    }
+    Ok(Next::Soon)
+}
+
+/// Sends; false if the client is gone. The session's end and the server's are errors.
+async fn deliver(context: &Context, send: &Answer, message: Message) -> Result<bool, Status> {
+    match first(send.send(Ok(message)), over(context)).await {
+        First::Left(sent) => Ok(sent.is_ok()),
+        First::Right(status) => Err(status),
+    }
+}
+
+/// Comes back when the session or the server ends.
+async fn over(context: &Context) -> Status {
+    match first(context.session.over(), context.shared.stopped()).await {
+        First::Left(()) => refused(),
+        First::Right(()) => Status::unavailable("the server was stopped"),
+    }
+}
+
+/// What cells are read from.
+enum Source {
+    Table(View),
+    Blink(BlinkRows),
+}
+
+impl Source {
+    fn cells(&self) -> &dyn Cells {
+        match self {
+            Source::Table(view) => view,
+            Source::Blink(rows) => rows,
+        }
+    }
+}
+
+/// Sends a train, each message as the client has room for it; false if the client is gone.
+async fn send_train(
+    context: &Context,
+    send: &Answer,
+    form: &Form,
+    mut train: Train,
+    mut source: Source,
+) -> Result<bool, Status> {
+    loop {
+        let how = form.clone();
+        let (rest, back, message) = blocking(move || {
+            let message = train.next(&how.schema, source.cells(), how.layout, how.limits).map_err(told)?;
+            Ok((train, source, message))
+        })
+        .await?;
+        (train, source) = (rest, back);
+        let Some(message) = message else { return Ok(true) };
+        let message = barrage_message(&message.batch.header, &message.metadata, message.batch.body);
+        if !deliver(context, send, message).await? {
+            return Ok(false);
+        }
+    }
+}
+
+async fn begin(context: &Context, send: &Answer, form: &Form) -> Result<bool, Status> {
+    let header = form.schema.header(form.layout.columns_as_list).map_err(told)?;
+    deliver(context, send, barrage_message(&header, &[], Vec::new())).await
+}
+
+async fn follow(
+    context: &Context,
+    messages: &mut Streaming<FlightData>,
+    send: &Answer,
+    request: SubscriptionRequest,
+) -> Result<(), Status> {
+    let table = table_of(context, &request.ticket).await?;
+    let options = &request.options;
+    let form = Form {
+        schema: Arc::new(WireSchema::of(table.schema()).map_err(told)?),
+        layout: Layout { deephaven_nulls: options.use_deephaven_nulls, columns_as_list: options.columns_as_list },
+        limits: Limits::from(options),
+    };
+    let (width, is_blink) = (table.width(), table.attributes().blink);
+    let subscriber = Subscriber::new(&request, width, is_blink).map_err(told)?;
+    let state = Mutex::new(State { subscriber, heard: None, failed: None });
+    let follower = Arc::new(Follower { state, news: Notify::new(), is_blink, width });
+    let (listened, listener) = (table.clone(), follower.clone());
+    let subscription: Option<Subscription> = blocking(move || {
+        let subscribed = listened.is_live().then(|| listened.subscribe(listener, true));
+        subscribed.transpose().map_err(engine_error)
+    })
+    .await?;
+    let ended = converse(context, messages, send, &table, &follower, &form).await;
+    // What it holds may be the last handle of a table, which takes the lock of its graph.
+    crate::sessions::let_go((subscription, table));
+    ended
+}
+
+async fn converse(
+    context: &Context,
+    messages: &mut Streaming<FlightData>,
+    send: &Answer,
+    table: &Table,
+    follower: &Arc<Follower>,
+    form: &Form,
+) -> Result<(), Status> {
+    if !begin(context, send, form).await? {
+        return Ok(());
+    }
+    let start = Instant::now();
+    let now = || start.elapsed().as_millis() as u64;
+    let mut open = true;
+    loop {
+        let (of, by, at) = (table.clone(), follower.clone(), now());
+        let pause = match blocking(move || next(&of, &by, at)).await? {
+            Next::Send(outgoing, view) => {
+                let Outgoing { train, cells } = *outgoing;
+                let source = cells.map_or(Source::Table(view), Source::Blink);
+                if !send_train(context, send, form, train, source).await? {
+                    return Ok(());
+                }
+                continue;
+            }
+            Next::Soon => AGAIN,
+            Next::Idle(None) => FAR,
+            Next::Idle(Some(due)) => Duration::from_millis(due.saturating_sub(now())),
+        };
+        let request = async { if open { messages.message().await } else { std::future::pending().await } };
+        let quiet = first(follower.news.notified(), tokio::time::sleep(pause));
+        let gone = first(send.closed(), over(context));
+        match first(request, first(quiet, gone)).await {
+            First::Left(Ok(Some(data))) if data.app_metadata.is_empty() => return Err(no_metadata()),
+            First::Left(Ok(Some(data))) => match Metadata::read(&data.app_metadata).map_err(told)? {
+                Metadata::Subscription(request) => follower.lock().subscriber.request(&request).map_err(told)?,
+                _ => return Err(Status::invalid_argument("DoExchange: a subscription takes subscriptions alone")),
+            },
+            // The client says nothing more, and hears on.
+            First::Left(Ok(None)) => open = false,
+            First::Left(Err(cut)) => return Err(cut),
+            First::Right(First::Left(_)) => {}
+            First::Right(First::Right(First::Left(()))) => return Ok(()),
+            First::Right(First::Right(First::Right(status))) => return Err(status),
+        }
+    }
+}
+
+/// Answers requests for the rows that there are, until the client has no more.
+async fn snapshot(
+    context: &Context,
+    messages: &mut Streaming<FlightData>,
+    send: &Answer,
+    request: SnapshotRequest,
+) -> Result<(), Status> {
+    let table = table_of(context, &request.ticket).await?;
+    let layout = Layout { deephaven_nulls: request.options.use_deephaven_nulls, columns_as_list: false };
+    let schema = Arc::new(WireSchema::of(table.schema()).map_err(told)?);
+    let form = Form { schema, layout, limits: Limits::from(&request.options) };
+    if !begin(context, send, &form).await? {
+        return Ok(());
+    }
+    let mut request = request;
+    loop {
+        let of = table.clone();
+        let wanted = request.clone();
+        let (train, view) = blocking(move || {
+            let still = of.snapshot().map_err(engine_error)?;
+            let view = still.view().map_err(engine_error)?;
+            let step = if of.is_live() { view.moment().number() as i64 } else { -1 };
+            Ok((Train::of_snapshot(&wanted, of.width(), step, view.rows()), view))
+        })
+        .await?;
+        if !send_train(context, send, &form, train, Source::Table(view)).await? {
+            return Ok(());
+        }
+        match first(messages.message(), over(context)).await {
+            First::Left(Ok(Some(data))) => match Metadata::read(&data.app_metadata).map_err(told)? {
+                Metadata::Snapshot(next) => request = next,
+                _ => return Err(Status::invalid_argument("DoExchange: a snapshot takes snapshots alone")),
+            },
+            First::Left(Ok(None)) => return Ok(()),
+            First::Left(Err(cut)) => return Err(cut),
+            First::Right(status) => return Err(status),
+        }
+    }
+}
