@@ -1,5 +1,7 @@
 //! Every call of the table of calls, by callers with every kind of credential: who has no right reaches no service.
 
+mod wire;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +14,12 @@ use bytes::Bytes;
 use flight::limits::Limits;
 use flight::{Access, CALLS, Catalog, Options, Server};
 use http::{HeaderMap, Request};
-use hyper::client::conn::http2::{SendRequest, handshake};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::http2::SendRequest;
 use prost::Message;
-use tokio::net::TcpStream;
 use tonic::body::Body;
-use tonic::codec::{DecodeBuf, Decoder, Streaming};
+use tonic::codec::Streaming;
 use tonic::{Code, Status};
+use wire::{Whole, connect, framed};
 
 const SECRET: &str = "a-secret-of-this-test";
 const PSK: &str = "io.deephaven.authentication.psk.PskAuthenticationHandler";
@@ -35,21 +36,6 @@ fn server(limits: Limits) -> Server {
 
 struct Client(SendRequest<Body>);
 
-/// Any message, as its length.
-struct Any;
-
-impl Decoder for Any {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
-        use bytes::Buf;
-        let mut bytes = vec![0; from.remaining()];
-        from.copy_to_slice(&mut bytes);
-        Ok(Some(bytes))
-    }
-}
-
 /// How a call ended, or that it runs still; and the headers of its answer.
 struct Ended {
     code: Option<Code>,
@@ -59,26 +45,16 @@ struct Ended {
 
 impl Client {
     async fn connect(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect(address).await.expect("a connection");
-        stream.set_nodelay(true).expect("a socket");
-        let (client, connection) =
-            handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("a handshake of HTTP/2");
-        tokio::spawn(connection);
-        Client(client)
+        Client(connect(address).await)
     }
 
     async fn call(&mut self, path: &str, headers: &[(&str, String)], message: Option<&[u8]>) -> Ended {
-        let mut body = Vec::new();
-        if let Some(message) = message {
-            body.push(0);
-            body.extend((message.len() as u32).to_be_bytes());
-            body.extend(message);
-        }
+        let body = message.map_or_else(Bytes::new, framed);
         let mut request = Request::post(format!("http://tickframe{path}")).header("content-type", "application/grpc");
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let body = Body::new(http_body_util::Full::new(Bytes::from(body)));
+        let body = Body::new(http_body_util::Full::new(body));
         let sent = self.0.send_request(request.body(body).expect("a request"));
         let running = Ended { code: None, headers: HeaderMap::new(), messages: Vec::new() };
         let Ok(response) = tokio::time::timeout(WAITING, sent).await else { return running };
@@ -86,7 +62,7 @@ impl Client {
         if let Some(status) = Status::from_header_map(&parts.headers) {
             return Ended { code: Some(status.code()), headers: parts.headers, messages: Vec::new() };
         }
-        let mut messages = Streaming::new_response(Any, body, parts.status, None, None);
+        let mut messages = Streaming::new_response(Whole, body, parts.status, None, None);
         let mut all = Vec::new();
         let mut code = None;
         loop {
