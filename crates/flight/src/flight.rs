@@ -13,13 +13,14 @@ use tonic::Status;
 use tonic::codec::Streaming;
 
 use crate::context::{Context, Shared, blocking, engine_error};
-use crate::frames::{Answers, Message, drain_messages, framed, opening, requests};
+use crate::frames::{Answers, Message, framed, opening, requests};
 use crate::ipc::{Encoder, Received, encapsulated};
 use crate::proto::{
-    BasicAuth, Criteria, FlightData, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo,
-    PutResult, SchemaResult, Ticket, WrappedAuthentication,
+    BasicAuth, Criteria, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo, PutResult,
+    SchemaResult, Ticket, WrappedAuthentication,
 };
 use crate::tickets::{Named, of_descriptor, of_ticket};
+use crate::uploads::{Upload, Uploads};
 
 /// Rows that are turned into messages at once.
 const ROWS: u64 = 1 << 18;
@@ -188,21 +189,21 @@ async fn taken(
     body: Incoming,
     acknowledge: &mpsc::Sender<Result<Message, Status>>,
 ) -> Result<(), Status> {
-    let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.data_message);
+    let mut messages = Uploads::new(body, context.shared.limits.data_message);
     let taken = received(context, &mut messages, acknowledge).await;
     if taken.is_err() {
-        drain_messages(messages);
+        messages.drain();
     }
     taken
 }
 
 async fn received(
     context: &Context,
-    messages: &mut Streaming<FlightData>,
+    messages: &mut Uploads,
     acknowledge: &mpsc::Sender<Result<Message, Status>>,
 ) -> Result<(), Status> {
-    let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
-    let named = of_descriptor("DoPut", first.flight_descriptor.as_ref())?;
+    let first = messages.next().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
+    let named = of_descriptor("DoPut", first.descriptor.as_ref())?;
     let begun = match &named {
         Named::Export(id) => Some(context.session.exports.begin(*id)?),
         Named::Scope(name) if context.shared.catalog.table(name).is_some() => {
@@ -224,8 +225,8 @@ async fn received(
 
 async fn upload(
     context: &Context,
-    first: FlightData,
-    messages: &mut Streaming<FlightData>,
+    first: Upload,
+    messages: &mut Uploads,
     acknowledge: &mpsc::Sender<Result<Message, Status>>,
 ) -> Result<Table, Status> {
     let mut received = Received::default();
@@ -233,28 +234,28 @@ async fn upload(
     let mut bytes = 0_u64;
     let mut next = Some(first);
     while let Some(data) = next {
-        bytes += data.data_body.len() as u64;
+        bytes += data.body.len() as u64;
         if bytes > context.shared.limits.upload {
             return Err(Status::resource_exhausted(format!("DoPut: more than {} bytes", context.shared.limits.upload)));
         }
-        limits::ask(data.data_body.len() as u64).map_err(|why| Status::resource_exhausted(why.to_string()))?;
-        if !data.data_header.is_empty() {
+        limits::ask(data.body.len() as u64).map_err(|why| Status::resource_exhausted(why.to_string()))?;
+        if !data.header.is_empty() {
             let is_schema = received.schema().is_none();
             let (back, batch) = blocking(move || {
-                let batch = received.read(&data.data_header, data.data_body)?;
+                let batch = received.read(&data.header, data.body)?;
                 Ok((received, batch))
             })
             .await?;
             received = back;
             // The schema is acknowledged too: who sends no rows waits for something all the same.
             if is_schema || batch.is_some() {
-                let message = framed(&PutResult { app_metadata: data.app_metadata });
+                let message = framed(&PutResult { app_metadata: data.metadata });
                 // Who reads no acknowledgements may be gone, or may not care; the end of what it sends says which.
                 _ = acknowledge.send(Ok(message)).await;
             }
             batches.extend(batch);
         }
-        next = messages.message().await?;
+        next = messages.next().await?;
     }
     let schema = received.schema().ok_or_else(|| Status::invalid_argument("DoPut: no schema supplied"))?;
     // Cells may be null later: what others promised of them is not ours to keep.

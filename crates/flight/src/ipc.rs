@@ -180,14 +180,14 @@ impl Received {
     }
 
     /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
-    pub(crate) fn read(&mut self, header: &[u8], body: Bytes) -> Result<Option<RecordBatch>, Status> {
+    pub(crate) fn read(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
         // A header may lie anywhere in what came; its reader wants it aligned.
         let header = Buffer::from(header);
         let read = catch_unwind(AssertUnwindSafe(|| self.judge(&header, body)));
         read.unwrap_or_else(|_| Err(wrong("it cannot be read")))
     }
 
-    fn judge(&mut self, header: &[u8], body: Bytes) -> Result<Option<RecordBatch>, Status> {
+    fn judge(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
         let message = root_as_message(header).map_err(wrong)?;
         if usize::try_from(message.bodyLength()).ok() != Some(body.len()) {
             return Err(wrong(format!("its body has {} bytes, not {}", body.len(), message.bodyLength())));
@@ -206,17 +206,13 @@ impl Received {
                 let batch = message.header_as_dictionary_batch().ok_or_else(|| wrong("no dictionary"))?;
                 let rows = batch.data().map_or(0, |data| data.length());
                 asked(rows)?;
-                let buffer = Buffer::from(body);
-                read_dictionary(&buffer, batch, &*schema()?, &mut self.dictionaries, &version).map_err(wrong)?;
+                read_dictionary(&body, batch, &*schema()?, &mut self.dictionaries, &version).map_err(wrong)?;
                 Ok(None)
             }
             MessageHeader::RecordBatch => {
                 let batch = message.header_as_record_batch().ok_or_else(|| wrong("no rows"))?;
                 asked(batch.length())?;
-                let buffer = Buffer::from(body);
-                read_record_batch(&buffer, batch, schema()?, &self.dictionaries, None, &version)
-                    .map(Some)
-                    .map_err(wrong)
+                read_record_batch(&body, batch, schema()?, &self.dictionaries, None, &version).map(Some).map_err(wrong)
             }
             other => Err(wrong(format!("a message of kind {other:?}"))),
         }
@@ -263,7 +259,7 @@ mod tests {
             let mut received = Received::default();
             let mut rows = Vec::new();
             for data in sent(encoder.encode(&batch).expect("messages")) {
-                rows.extend(received.read(&data.data_header, data.data_body).expect("sound"));
+                rows.extend(received.read(&data.data_header, data.data_body.into()).expect("sound"));
             }
             assert_eq!(rows, [batch]);
         }
@@ -295,9 +291,9 @@ mod tests {
                 let mut header = messages[1].data_header.to_vec();
                 header[at] = with;
                 let mut received = Received::default();
-                assert!(received.read(&schema.data_header, Bytes::new()).is_ok());
-                _ = received.read(&header, messages[1].data_body.clone());
-                _ = received.read(&messages[1].data_header, messages[1].data_body.slice(1..));
+                assert!(received.read(&schema.data_header, Buffer::default()).is_ok());
+                _ = received.read(&header, messages[1].data_body.clone().into());
+                _ = received.read(&messages[1].data_header, messages[1].data_body.slice(1..).into());
             }
         }
     }
