@@ -150,6 +150,7 @@ from tickframe.synced import sync_filter, sync_to_leader
 from tickframe.table import Table
 from tickframe.time_groups import TimeGroups
 from tickframe.udf.api import Udf, udf
+from tickframe.versions import show_versions
 from tickframe.when import when
 
 if _TYPE_CHECKING:
@@ -309,6 +310,7 @@ __all__ = [
     "ring_table",
     "scope",
     "serve",
+    "show_versions",
     "spark",
     "std",
     "struct",

@@ -1,4 +1,4 @@
-"""Settings, strongest first: ``tf.Config(...)`` as a context manager, then ``TICKFRAME_*``, then the defaults.
+"""Settings, strongest first: ``tf.Config(...)`` as a context manager, ``TICKFRAME_*``, the folder's ``tickframe.toml``, defaults.
 
 >>> import tickframe as tf
 >>> with tf.Config(rows=2):
@@ -17,9 +17,12 @@ shape: (3, 1)
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import tomllib
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from tickframe import _native
@@ -60,13 +63,61 @@ def setting(name: str, given: Any = None) -> Any:
     default: Any = _DEFAULTS[name]
     text = os.environ.get(f"TICKFRAME_{name.upper()}")
     if text is None:
-        return default
+        return file_settings().get(name, default)
     if default is None or isinstance(default, bool):
         return text.strip().lower() not in {"0", "false", "no", "off"}
     try:
         return type(default)(text)
     except ValueError as why:
         raise ValueError(f"TICKFRAME_{name.upper()}={text!r} is no {type(default).__name__}") from why
+
+
+FILE = "tickframe.toml"
+
+
+@functools.cache
+def file_settings() -> dict[str, Any]:
+    """What ``tickframe.toml`` says, read once: settings, and the table ``serve``.
+
+    Raises:
+        ValueError: the file is no TOML, or names something that is no setting.
+    """
+    path = Path(FILE)
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as why:
+        raise ValueError(f"{FILE}: {why}") from None
+    for name, value in given.items():
+        if name == "serve" and isinstance(value, dict):
+            wrong = sorted(value.keys() - _SERVE)
+            if wrong:
+                raise ValueError(f"{FILE}: serve has no {wrong[0]!r}; it has {', '.join(sorted(_SERVE))}")
+        elif name not in _DEFAULTS:
+            raise ValueError(f"{FILE}: {name!r} is no setting; there are {', '.join(_DEFAULTS)} and [serve]")
+        else:
+            try:
+                _check(name, value)
+            except (TypeError, ValueError) as why:
+                raise ValueError(f"{FILE}: {str(why).removeprefix('Config: ')}") from None
+    return given
+
+
+_SERVE = {"tables", "host", "port", "token", "insecure"}
+
+
+def sources() -> dict[str, tuple[Any, str]]:
+    """Each setting with its value and where it comes from."""
+
+    def source(name: str) -> str:
+        if _chosen.get({}).get(name) is not None:
+            return "tf.Config"
+        if f"TICKFRAME_{name.upper()}" in os.environ:
+            return f"TICKFRAME_{name.upper()}"
+        return FILE if name in file_settings() else "default"
+
+    return {name: (setting(name), source(name)) for name in _DEFAULTS}
 
 
 _BYTES = {"": 1, "b": 1}

@@ -36,6 +36,7 @@ TESTED_BY = {
     "stacking": "test_everyday_tables.py",
     "synced": "test_sync_filter.py",
     "testing": "test_clock.py",
+    "versions": "test_cli.py",
     "when": "test_answers.py",
 }
 

@@ -136,7 +136,7 @@ fn upload(from: &mut Pieces, len: usize) -> Result<Upload, prost::DecodeError> {
         check_wire_type(WireType::LengthDelimited, wire)?;
         let len = usize::try_from(decode_varint(from)?).unwrap_or(usize::MAX);
         let left = from.len.checked_sub(end).filter(|left| len <= *left);
-        left.map(|_| len).ok_or_else(|| truncated())
+        left.map(|_| len).ok_or_else(truncated)
     };
     while from.len > end {
         let (tag, wire) = decode_key(from)?;
