@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, Served};
 use crate::limits::Limits;
 use crate::sessions::{Session, Sessions};
 use crate::tickets::Named;
+use crate::trouble::internal;
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
@@ -37,7 +38,7 @@ pub(crate) struct Context {
 pub(crate) async fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> Result<R, Status> + Send + 'static,
 ) -> Result<R, Status> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Status::internal("internal error")))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| Err(internal(panic)))
 }
 
 /// What the engine refused, as a status.
@@ -47,7 +48,7 @@ pub(crate) fn engine_error(error: engine::Error) -> Status {
     match error {
         E::Resource { .. } => Status::resource_exhausted(text),
         E::TableFailed(_) => Status::failed_precondition(text),
-        E::Internal { .. } => Status::internal("internal error"),
+        E::Internal { .. } => internal(text),
         _ => Status::invalid_argument(text),
     }
 }

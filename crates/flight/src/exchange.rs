@@ -14,12 +14,12 @@ use barrage::{
 use bytes::Bytes;
 use engine::{Failure, Listener, Part, Subscription, Table, UpdateEvent, View};
 use hyper::body::Incoming;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tonic::Status;
 use tonic::codec::Streaming;
 
 use crate::context::{Context, blocking, engine_error};
-use crate::frames::{Answers, Message, drain_messages, requests};
+use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests};
 use crate::ipc::barrage_message;
 use crate::proto::FlightData;
 use crate::race::{First, first};
@@ -35,16 +35,13 @@ const FAR: Duration = Duration::from_secs(3600);
 /// How often a settled step is looked for before others are let on.
 const TRIES: usize = 8;
 
-type Answer = mpsc::Sender<Result<Message, Status>>;
-
 fn told(error: BarrageError) -> Status {
     Status::invalid_argument(format!("DoExchange: {error}"))
 }
 
 /// Talks with one client.
 pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
-    let (send, receive) = mpsc::channel(AHEAD);
-    tokio::spawn(async move {
+    answered(AHEAD, |send| async move {
         let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.control_message);
         let ended = match opening(&mut messages).await {
             Ok(Metadata::Subscription(request)) => follow(&context, &mut messages, &send, request).await,
@@ -52,12 +49,9 @@ pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
             Ok(_) => Err(Status::invalid_argument("DoExchange: ask for a subscription or for a snapshot")),
             Err(refused) => Err(refused),
         };
-        if let Err(status) = ended {
-            _ = send.send(Err(status)).await;
-        }
         drain_messages(messages);
-    });
-    Answers::stream(receive)
+        ended
+    })
 }
 
 fn no_metadata() -> Status {

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tokio::sync::mpsc;
-
 use crate::context::Context;
-use crate::frames::{Answers, framed};
+use crate::frames::{Answers, answered, framed};
 use crate::proto::{FieldInfo, FieldsChange, Ticket, TypedTicket};
 use crate::race::{First, first};
 use crate::tickets::Named;
@@ -40,8 +38,7 @@ fn difference(before: &Seen, now: &Seen) -> FieldsChange {
 
 /// All names, also if there are none; then what comes, changes and goes.
 pub(crate) fn list(context: Context) -> Answers {
-    let (send, receive) = mpsc::channel(AHEAD);
-    tokio::spawn(async move {
+    answered(AHEAD, |send| async move {
         let catalog = &context.shared.catalog;
         let mut changes = catalog.changes();
         let mut before: Option<Seen> = None;
@@ -51,18 +48,17 @@ pub(crate) fn list(context: Context) -> Answers {
             let change = difference(before.as_ref().unwrap_or(&Seen::new()), &now);
             let is_news = before.is_none() || change != FieldsChange::default();
             if is_news && send.send(Ok(framed(&change))).await.is_err() {
-                return;
+                return Ok(());
             }
             before = Some(now);
             let ended = async { first(context.session.over(), context.shared.stopped()).await };
             let quiet = async { first(send.closed(), ended).await };
             match first(changes.changed(), quiet).await {
                 First::Left(Ok(())) => {}
-                _ => return,
+                _ => return Ok(()),
             }
         }
-    });
-    Answers::stream(receive)
+    })
 }
 
 #[cfg(test)]

@@ -8,12 +8,11 @@ use bytes::Bytes;
 use engine::Table;
 use hyper::body::Incoming;
 use prost::Message as _;
-use tokio::sync::mpsc;
 use tonic::Status;
 use tonic::codec::Streaming;
 
 use crate::context::{Context, Shared, blocking, engine_error};
-use crate::frames::{Answers, Message, framed, opening, requests};
+use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests};
 use crate::ipc::{Encoder, Received, encapsulated};
 use crate::proto::{
     BasicAuth, Criteria, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo, PutResult,
@@ -114,16 +113,10 @@ pub(crate) async fn get(context: &Context, ticket: Ticket) -> Result<Answers, St
     let table = context.table("ticket", of_ticket("ticket", &ticket.ticket)?).await?;
     let still = blocking(move || table.snapshot().map_err(engine_error)).await?;
     let encoder = Encoder::new(still.schema()).map_err(arrow_error)?;
-    let (send, receive) = mpsc::channel(AHEAD);
-    tokio::spawn(async move {
-        if let Err(status) = sent(still, encoder, &send).await {
-            _ = send.send(Err(status)).await;
-        }
-    });
-    Ok(Answers::stream(receive))
+    Ok(answered(AHEAD, |send| async move { sent(still, encoder, &send).await }))
 }
 
-async fn sent(table: Table, mut encoder: Encoder, to: &mpsc::Sender<Result<Message, Status>>) -> Result<(), Status> {
+async fn sent(table: Table, mut encoder: Encoder, to: &Answer) -> Result<(), Status> {
     let mut from = 0;
     let mut any = false;
     loop {
@@ -175,20 +168,10 @@ fn piece(table: &Table, encoder: &mut Encoder, from: u64) -> Result<(Vec<Message
 
 /// Takes a table in: each batch is judged and acknowledged as it comes, the table is there when the client has ended.
 pub(crate) fn put(context: Context, body: Incoming) -> Answers {
-    let (send, receive) = mpsc::channel(ACKNOWLEDGED);
-    tokio::spawn(async move {
-        if let Err(status) = taken(&context, body, &send).await {
-            _ = send.send(Err(status)).await;
-        }
-    });
-    Answers::stream(receive)
+    answered(ACKNOWLEDGED, |send| async move { taken(&context, body, &send).await })
 }
 
-async fn taken(
-    context: &Context,
-    body: Incoming,
-    acknowledge: &mpsc::Sender<Result<Message, Status>>,
-) -> Result<(), Status> {
+async fn taken(context: &Context, body: Incoming, acknowledge: &Answer) -> Result<(), Status> {
     let mut messages = Uploads::new(body, context.shared.limits.data_message);
     let taken = received(context, &mut messages, acknowledge).await;
     if taken.is_err() {
@@ -197,11 +180,7 @@ async fn taken(
     taken
 }
 
-async fn received(
-    context: &Context,
-    messages: &mut Uploads,
-    acknowledge: &mpsc::Sender<Result<Message, Status>>,
-) -> Result<(), Status> {
+async fn received(context: &Context, messages: &mut Uploads, acknowledge: &Answer) -> Result<(), Status> {
     let first = messages.next().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
     let named = of_descriptor("DoPut", first.descriptor.as_ref())?;
     let begun = match &named {
@@ -227,7 +206,7 @@ async fn upload(
     context: &Context,
     first: Upload,
     messages: &mut Uploads,
-    acknowledge: &mpsc::Sender<Result<Message, Status>>,
+    acknowledge: &Answer,
 ) -> Result<Table, Status> {
     let mut received = Received::default();
     let mut batches: Vec<RecordBatch> = Vec::new();

@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 use tonic::codec::{DecodeBuf, Decoder, Streaming};
 use tonic::{Code, Status};
 
+use crate::trouble::internal;
+
 /// One message with its frame, in pieces.
 pub(crate) type Message = Vec<Bytes>;
 
@@ -145,6 +147,25 @@ impl Answers {
     }
 }
 
+/// Where work puts its answers.
+pub(crate) type Answer = mpsc::Sender<Result<Message, Status>>;
+
+/// Answers that work gives one by one, of which so many may wait for the client. They end as the work ends: with its error,
+/// and with ours if it panics.
+pub(crate) fn answered<F>(ahead: usize, work: impl FnOnce(Answer) -> F) -> Answers
+where
+    F: Future<Output = Result<(), Status>> + Send + 'static,
+{
+    let (send, receive) = mpsc::channel(ahead);
+    let working = tokio::spawn(work(send.clone()));
+    tokio::spawn(async move {
+        if let Err(status) = working.await.unwrap_or_else(|panic| Err(internal(panic))) {
+            _ = send.send(Err(status)).await;
+        }
+    });
+    Answers::stream(receive)
+}
+
 impl Body for Answers {
     type Data = Bytes;
     type Error = Infallible;
@@ -179,5 +200,44 @@ impl Body for Answers {
             }
             return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statuses in the trailers of answers, with what came before.
+    fn ended(work: impl Future<Output = Result<(), Status>> + Send + 'static) -> (usize, Status) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut answers = answered(2, |send| async move {
+                let one = Bytes::from_static(b"one");
+                send.send(Ok(vec![one.clone(), one])).await.expect("somebody reads");
+                work.await
+            });
+            let mut pieces = 0;
+            loop {
+                let frame = poll_fn(|context| Pin::new(&mut answers).poll_frame(context)).await;
+                match frame.expect("trailers come last").expect("nothing fails").into_trailers() {
+                    Ok(trailers) => return (pieces, Status::from_header_map(&trailers).expect("a status")),
+                    Err(_) => pieces += 1,
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn answers_end_as_the_work_does() {
+        assert_eq!(ended(async { Ok(()) }).1.code(), Code::Ok);
+        let (pieces, status) = ended(async { Err(Status::not_found("no such thing")) });
+        assert_eq!((pieces, status.code(), status.message()), (2, Code::NotFound, "no such thing"));
+    }
+
+    #[test]
+    fn a_panic_is_an_error_with_a_number_and_nothing_of_the_inside() {
+        let (pieces, status) = ended(async { panic!("a secret") });
+        assert_eq!((pieces, status.code()), (2, Code::Internal));
+        assert!(status.message().starts_with("internal error ") && !status.message().contains("secret"));
     }
 }

@@ -22,6 +22,7 @@ mod service;
 mod sessions;
 mod tables;
 mod tickets;
+mod trouble;
 mod uploads;
 
 pub use calls::{CALLS, Call};

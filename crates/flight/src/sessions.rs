@@ -13,6 +13,7 @@ use tonic::Status;
 use crate::catalog::Served;
 use crate::exports::Exports;
 use crate::limits::Limits;
+use crate::trouble::random;
 
 /// Who may call.
 #[derive(Clone)]
@@ -88,9 +89,7 @@ fn equal(left: &str, right: &str) -> bool {
 
 /// 128 random bits of the system, as text.
 pub(crate) fn drawn() -> Result<String, getrandom::Error> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes)?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = random::<16>()?;
     Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 

@@ -13,7 +13,6 @@ use bytes::{Bytes, BytesMut};
 use engine::Table;
 use prost::Message as _;
 use prost::encoding::{WireType, encode_key, encode_varint};
-use tokio::sync::mpsc;
 use tonic::{Code, Status};
 
 pub(crate) use inputs::{add, delete};
@@ -21,10 +20,11 @@ use messages::{Batch, Created, Operation, Reference, Request, TableReference};
 
 use crate::catalog::Served;
 use crate::context::{Context, blocking, engine_error};
-use crate::frames::{Answers, framed};
+use crate::frames::{Answers, answered, framed};
 use crate::ipc::encapsulated;
 use crate::proto::Ticket;
 use crate::tickets::{Named, of_ticket};
+use crate::trouble::internal;
 
 /// Operations of one batch at most.
 const OPERATIONS: usize = 10_000;
@@ -70,8 +70,7 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
     let operations: Option<Vec<Operation>> = batch.ops.into_iter().map(|request| request.operation).collect();
     let operations = operations.ok_or_else(|| Status::invalid_argument("an operation of the batch is empty"))?;
     let order = in_order(&operations)?;
-    let (send, receive) = mpsc::channel(operations.len() + 1);
-    tokio::spawn(async move {
+    Ok(answered(operations.len() + 1, |send| async move {
         let mut done: Vec<Option<Result<Served, Status>>> = vec![None; operations.len()];
         let mut first: Option<Status> = None;
         // All numbers are taken before anything runs: who asks for one of them meanwhile waits for it.
@@ -108,11 +107,8 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
             _ = send.send(Ok(framed(&told))).await;
             done[at] = Some(made);
         }
-        if let Some(first) = first {
-            _ = send.send(Err(first)).await;
-        }
-    });
-    Ok(Answers::stream(receive))
+        first.map_or(Ok(()), Err)
+    }))
 }
 
 /// The places of the operations, each behind those that it stands on.
@@ -200,7 +196,7 @@ async fn created(table: Table, reference: TableReference) -> Result<Created, Sta
             result_id: Some(reference),
             success: true,
             error_info: String::new(),
-            schema_header: encapsulated(&schema).map_err(|error| Status::internal(error.to_string()))?,
+            schema_header: encapsulated(&schema).map_err(internal)?,
             is_static: !table.is_live(),
             size: table.rows().map_err(engine_error)?.len() as i64,
         })

@@ -18,6 +18,7 @@ use super::messages::{Join, MultiJoin, OfTexts, Operation, Ordered, RangeJoin, S
 use super::{aggregations, conditions, update_by};
 use crate::catalog::Catalog;
 use crate::context::engine_error;
+use crate::trouble::internal;
 
 fn one(op: Op, method: &str, inputs: &[Table]) -> Result<Table, Status> {
     apply(op, method, inputs).map_err(engine_error)
@@ -141,7 +142,7 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
         Operation::Downsample(_) => Err(unknown("downsample", "it is not here yet")),
         Operation::Statistics(_) => Err(unknown("column statistics", "they are not here yet")),
         Operation::Fetch(_) | Operation::Preview(_) | Operation::InputTable(_) => {
-            Err(Status::internal("internal error"))
+            Err(internal("an operation without a form of its own"))
         }
     }
 }
