@@ -30,10 +30,8 @@ graph = tf.Graph()
 trades = tf.append_table({"sym": str, "px": float}, graph=graph)
 by_sym = trades.group_by("sym").agg(mean=tf.col("px").mean(), n=tf.len())
 
-TOKEN = "known-to-both"  # without one the server draws its own: srv.token
-
-with tf.serve({"trades": trades, "by_sym": by_sym}, token=TOKEN) as srv:
-    command = [sys.executable, "-c", READER, srv.url, TOKEN]
+with tf.serve({"trades": trades, "by_sym": by_sym}) as srv:
+    command = [sys.executable, "-c", READER, srv.url, srv.token or ""]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:  # noqa: S603
         if other.stdin and other.stdout:
             for prices in ([1.0, 2.0], [3.0, 8.0]):

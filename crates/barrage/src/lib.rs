@@ -21,6 +21,7 @@ mod batch;
 mod flat;
 mod metadata;
 mod mirror;
+mod preview;
 mod receive;
 mod rowset_codec;
 mod schema;
@@ -35,6 +36,7 @@ pub use metadata::{
     UpdateMetadata,
 };
 pub use mirror::Mirror;
+pub use preview::Preview;
 pub use receive::{ReceivedUpdate, Receiver};
 pub use rowset_codec::{decode_rows, encode_rows};
 pub use schema::{WireSchema, original, read_schema};

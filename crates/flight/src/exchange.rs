@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use barrage::{
-    BarrageError, BlinkRows, Cells, Layout, Limits, Metadata, Outgoing, SnapshotRequest, Subscriber,
+    BarrageError, BlinkRows, Cells, Layout, Limits, Metadata, Outgoing, Preview, SnapshotRequest, Subscriber,
     SubscriptionRequest, Train, WireSchema,
 };
 use bytes::Bytes;
@@ -75,6 +75,8 @@ struct Form {
     schema: Arc<WireSchema>,
     layout: Layout,
     limits: Limits,
+    /// Of lists so many elements: the first, or if it is negative the last; 0 for all.
+    elements: i64,
 }
 
 async fn table_of(context: &Context, ticket: &[u8]) -> Result<Table, Status> {
@@ -216,7 +218,8 @@ async fn send_train(
     loop {
         let how = form.clone();
         let (rest, back, message) = blocking(move || {
-            let message = train.next(&how.schema, source.cells(), how.layout, how.limits).map_err(told)?;
+            let cells = Preview { cells: source.cells(), elements: how.elements };
+            let message = train.next(&how.schema, &cells, how.layout, how.limits).map_err(told)?;
             Ok((train, source, message))
         })
         .await?;
@@ -246,6 +249,7 @@ async fn follow(
         schema: Arc::new(WireSchema::of(table.schema()).map_err(told)?),
         layout: Layout { deephaven_nulls: options.use_deephaven_nulls, columns_as_list: options.columns_as_list },
         limits: Limits::from(options),
+        elements: options.preview_list_length_limit,
     };
     let (width, is_blink) = (table.width(), table.attributes().blink);
     let subscriber = Subscriber::new(&request, width, is_blink).map_err(told)?;
@@ -321,7 +325,8 @@ async fn snapshot(
     let table = table_of(context, &request.ticket).await?;
     let layout = Layout { deephaven_nulls: request.options.use_deephaven_nulls, columns_as_list: false };
     let schema = Arc::new(WireSchema::of(table.schema()).map_err(told)?);
-    let form = Form { schema, layout, limits: Limits::from(&request.options) };
+    let elements = request.options.preview_list_length_limit;
+    let form = Form { schema, layout, limits: Limits::from(&request.options), elements };
     if !begin(context, send, &form).await? {
         return Ok(());
     }
