@@ -63,8 +63,13 @@ fn replay(target: &str) {
 /// refused, and much of it is read.
 #[test]
 fn what_comes_over_a_wire_is_read_or_refused_wherever_it_is_disturbed() {
-    let readers: [(&str, fn(&[u8]) -> bool); 3] =
-        [("roaring", exchange::roaring), ("rows", exchange::rows), ("shifts", exchange::shifts)];
+    let readers: [(&str, fn(&[u8]) -> bool); 5] = [
+        ("metadata", exchange::metadata),
+        ("roaring", exchange::roaring),
+        ("rows", exchange::rows),
+        ("shifts", exchange::shifts),
+        ("updates", exchange::updates),
+    ];
     for (target, read) in readers {
         let mut sound = 0;
         for bytes in corpus(target) {
@@ -98,4 +103,4 @@ macro_rules! replayed {
     };
 }
 
-replayed!(apply casts expressions formulas logs plans roaring rows shifts trees);
+replayed!(apply casts expressions formulas logs metadata plans roaring rows shifts trees updates);

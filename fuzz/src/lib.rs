@@ -23,11 +23,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("expressions", expressions::expressions),
     ("formulas", formulas::formulas),
     ("logs", logs::logs),
+    ("metadata", |bytes| _ = exchange::metadata(bytes)),
     ("plans", plans::plans),
     ("roaring", |bytes| _ = exchange::roaring(bytes)),
     ("rows", |bytes| _ = exchange::rows(bytes)),
     ("shifts", |bytes| _ = exchange::shifts(bytes)),
     ("trees", expressions::trees),
+    ("updates", |bytes| _ = exchange::updates(bytes)),
 ];
 
 /// Gives bytes to the target of this name.

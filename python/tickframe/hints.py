@@ -424,7 +424,6 @@ MODULE: dict[str, str] = {
     "row_number": "t.with_row_index()",
     "select": "tf.empty_table(1).select(...)",
     "set_random_seed": "seed= of sample and of the random functions",
-    "show_versions": "tf.__version__",
     "sql_expr": "tf.formula",
     "time": "tf.lit(datetime.time(...))",
     "transaction": "graph.transaction()",
