@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import datetime as dt
+import gc
 import inspect
 import pathlib
 
@@ -17,6 +18,16 @@ from pydeephaven.ticket import SharedTicket
 import tickframe as tf
 
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
+
+
+@pytest.fixture(autouse=True)
+def collected_between_calls():
+    """That client gives a table back as it is collected: within a call of its own it would wait for itself for ever."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Live tables followed by a client that is not ours: `pydeephaven-ticking`, as its package installs it."""
 
 import datetime as dt
+import gc
 import random
 import threading
 import time
@@ -13,6 +14,16 @@ from pydeephaven_ticking.table_listener import TableListener, listen
 import tickframe as tf
 
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
+
+
+@pytest.fixture(autouse=True)
+def collected_between_calls():
+    """That client gives a table back as it is collected: within a call of its own it would wait for itself for ever."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
 
 
 @pytest.fixture
