@@ -123,7 +123,7 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
     [
         (["nothing.parquet"], "nothing.parquet: there is no such file"),
         (["odd.txt"], "odd.txt: files are .parquet, .arrow, .feather or .csv"),
-        (["broken.parquet"], "broken.parquet: "),
+        (["broken.feather"], "broken.feather: "),
         (["app"], "app: say what of the module is served: app:tables"),
         (["nowhere:tables"], "nowhere:tables: No module named 'nowhere'"),
         (["json:nothing"], "json:nothing: the module json has no nothing"),
@@ -134,7 +134,7 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
 )
 def test_a_mistake_is_one_line(given, words, tmp_path, monkeypatch, capsys):
     (tmp_path / "odd.txt").write_text("x")
-    (tmp_path / "broken.parquet").write_text("x")
+    (tmp_path / "broken.feather").write_text("x")
     monkeypatch.chdir(tmp_path)
     assert main(["serve", *given]) == 1
     told = capsys.readouterr().err

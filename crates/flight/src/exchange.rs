@@ -1,19 +1,22 @@
 //! Barrage over `DoExchange`: a table for one client, and what happens to it from then on.
 //!
-//! A listener merges each step's update into what the client has not been told; the cycle does nothing else for it. The
-//! rest happens on the server's threads: when an update is due, its cells are read at one settled step and sent, message
+//! A listener lays each step's update down; the cycle does nothing else for it. The rest happens on the server's threads:
+//! updates are merged into what the client has not been told, and when that is due, its cells are read at one settled step and sent, message
 //! by message, while the client reads. A client that does not read has one update on its way, and row sets that wait.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use arrow_array::ArrayRef;
 use barrage::{
     BarrageError, BlinkRows, Cells, Layout, Limits, Metadata, Outgoing, Preview, SnapshotRequest, Subscriber,
     SubscriptionRequest, Train, WireSchema,
 };
 use bytes::Bytes;
-use engine::{Failure, Listener, Part, Subscription, Table, UpdateEvent, View};
+use engine::{Failure, Listener, Part, Subscription, Table, TableUpdate, UpdateEvent, View};
 use hyper::body::Incoming;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tonic::Status;
 use tonic::codec::Streaming;
@@ -34,6 +37,8 @@ const AGAIN: Duration = Duration::from_millis(5);
 const FAR: Duration = Duration::from_secs(3600);
 /// How often a settled step is looked for before others are let on.
 const TRIES: usize = 8;
+/// So many updates are merged although nobody asks for them.
+const MANY: usize = 16;
 
 fn told(error: BarrageError) -> Status {
     Status::invalid_argument(format!("DoExchange: {error}"))
@@ -83,53 +88,94 @@ async fn table_of(context: &Context, ticket: &[u8]) -> Result<Table, Status> {
     context.table("ticket", of_ticket("ticket", &Bytes::copy_from_slice(ticket))?).await
 }
 
-/// What a client has not been told of a table.
+/// What a client has not been told of a table. The cycle lays updates down here; they are merged on the server's threads.
 struct Follower {
-    state: Mutex<State>,
+    heard: Mutex<Heard>,
+    subscriber: Mutex<Subscriber>,
     news: Notify,
-    is_blink: bool,
-    width: usize,
+    /// Whether somebody is merging, or is about to.
+    merging: AtomicBool,
+    runtime: Handle,
+    /// Of a blink table, how many columns are read of each step.
+    blink: Option<usize>,
 }
 
-struct State {
-    subscriber: Subscriber,
-    /// The last step that was heard of; none before the first.
-    heard: Option<u64>,
+#[derive(Default)]
+struct Heard {
+    /// The last step; none before the first.
+    step: Option<u64>,
+    updates: Vec<(i64, News)>,
     failed: Option<Arc<Failure>>,
 }
 
+enum News {
+    Update(TableUpdate),
+    /// The rows of a step of a blink table.
+    Rows(Vec<ArrayRef>),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Follower {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Merges what was heard; gives the last step of it.
+    fn merged(&self, subscriber: &mut Subscriber) -> Option<u64> {
+        let (updates, step) = {
+            let mut heard = lock(&self.heard);
+            (std::mem::take(&mut heard.updates), heard.step)
+        };
+        for (step, news) in updates {
+            match news {
+                News::Update(update) => subscriber.push(step, &update),
+                News::Rows(columns) => subscriber.push_blink(step, columns),
+            }
+        }
+        step
+    }
+
+    /// Merges on a thread of the server, for a client that is busy with an update.
+    fn merge_aside(self: &Arc<Follower>) {
+        if !self.merging.swap(true, Ordering::AcqRel) {
+            let follower = self.clone();
+            self.runtime.spawn_blocking(move || {
+                follower.merged(&mut lock(&follower.subscriber));
+                follower.merging.store(false, Ordering::Release);
+            });
+        }
     }
 }
 
-impl Listener for Follower {
+/// What a table calls.
+struct Ear(Arc<Follower>);
+
+impl Listener for Ear {
     fn on_update(&self, event: Arc<UpdateEvent>) {
-        // The first event is the rows that there are: they are read when the client is answered.
-        let is_first = self.lock().heard.is_none();
-        let step = event.step() as i64;
-        if is_first {
-            self.lock().heard = Some(event.step());
-        } else if self.is_blink {
-            let columns: Result<Vec<_>, _> = (0..self.width).map(|column| event.read(Part::Added, column)).collect();
-            let mut state = self.lock();
+        let news = match self.0.blink {
+            None => Some(News::Update(event.update().clone())),
             // A column that cannot be read fails its table, which is told.
-            if let Ok(columns) = columns {
-                state.subscriber.push_blink(step, columns);
+            Some(width) => {
+                let columns: Result<Vec<_>, _> = (0..width).map(|column| event.read(Part::Added, column)).collect();
+                columns.ok().map(News::Rows)
             }
-            state.heard = Some(event.step());
-        } else {
-            let mut state = self.lock();
-            state.subscriber.push(step, event.update());
-            state.heard = Some(event.step());
+        };
+        let mut heard = lock(&self.0.heard);
+        // The first event is the rows that there are: they are read when the client is answered.
+        if heard.step.is_some() {
+            heard.updates.extend(news.map(|news| (event.step() as i64, news)));
         }
-        self.news.notify_one();
+        heard.step = Some(event.step());
+        let many = heard.updates.len() >= MANY;
+        drop(heard);
+        if many {
+            self.0.merge_aside();
+        }
+        self.0.news.notify_one();
     }
 
     fn on_failure(&self, failure: Arc<Failure>) {
-        self.lock().failed = Some(failure);
-        self.news.notify_one();
+        lock(&self.0.heard).failed = Some(failure);
+        self.0.news.notify_one();
     }
 }
 
@@ -145,6 +191,15 @@ enum Next {
 
 /// Looks for the next train at one settled step.
 fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
+    {
+        // A view holds blocks, which the next step would have to copy: none is taken before something is due.
+        let mut subscriber = lock(&follower.subscriber);
+        follower.merged(&mut subscriber);
+        let due = subscriber.due();
+        if lock(&follower.heard).failed.is_none() && due.is_none_or(|due| due > now) {
+            return Ok(Next::Idle(due));
+        }
+    }
     for _ in 0..TRIES {
         let view = table.view().map_err(engine_error)?;
         if view.pin_all().is_err() {
@@ -152,12 +207,13 @@ fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
         }
         let moment = view.moment().number();
         let changed = table.last_step();
-        let mut state = follower.lock();
-        if let Some(failure) = &state.failed {
+        let mut subscriber = lock(&follower.subscriber);
+        let heard = follower.merged(&mut subscriber);
+        if let Some(failure) = &lock(&follower.heard).failed {
             return Err(engine_error(engine::Error::TableFailed(failure.clone())));
         }
         let step = if table.is_live() {
-            let heard = state.heard.unwrap_or(0);
+            let heard = heard.unwrap_or(0);
             if heard > moment || changed > moment {
                 continue;
             }
@@ -168,9 +224,9 @@ fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
         } else {
             -1
         };
-        return Ok(match state.subscriber.next(now, step, view.rows()) {
+        return Ok(match subscriber.next(now, step, view.rows()) {
             Some(outgoing) => Next::Send(Box::new(outgoing), view),
-            None => Next::Idle(state.subscriber.due()),
+            None => Next::Idle(subscriber.due()),
         });
     }
     Ok(Next::Soon)
@@ -253,9 +309,15 @@ async fn follow(
     };
     let (width, is_blink) = (table.width(), table.attributes().blink);
     let subscriber = Subscriber::new(&request, width, is_blink).map_err(told)?;
-    let state = Mutex::new(State { subscriber, heard: None, failed: None });
-    let follower = Arc::new(Follower { state, news: Notify::new(), is_blink, width });
-    let (listened, listener) = (table.clone(), follower.clone());
+    let follower = Arc::new(Follower {
+        heard: Mutex::default(),
+        subscriber: Mutex::new(subscriber),
+        news: Notify::new(),
+        merging: AtomicBool::new(false),
+        runtime: Handle::current(),
+        blink: is_blink.then_some(width),
+    });
+    let (listened, listener) = (table.clone(), Arc::new(Ear(follower.clone())));
     let subscription: Option<Subscription> = blocking(move || {
         let subscribed = listened.is_live().then(|| listened.subscribe(listener, true));
         subscribed.transpose().map_err(engine_error)
@@ -302,7 +364,7 @@ async fn converse(
         match first(request, first(quiet, gone)).await {
             First::Left(Ok(Some(data))) if data.app_metadata.is_empty() => return Err(no_metadata()),
             First::Left(Ok(Some(data))) => match Metadata::read(&data.app_metadata).map_err(told)? {
-                Metadata::Subscription(request) => follower.lock().subscriber.request(&request).map_err(told)?,
+                Metadata::Subscription(request) => lock(&follower.subscriber).request(&request).map_err(told)?,
                 _ => return Err(Status::invalid_argument("DoExchange: a subscription takes subscriptions alone")),
             },
             // The client says nothing more, and hears on.
