@@ -127,16 +127,15 @@ fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Resul
 /// A formula in which a word stands for a column.
 pub(super) fn replaced(formula: &str, token: &str, name: &str) -> String {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
-    let mut made = String::new();
-    let mut rest = formula;
-    while let Some(at) = rest.find(token) {
-        let (before, behind) = (&rest[..at], &rest[at + token.len()..]);
-        let alone = !before.ends_with(is_word) && !behind.starts_with(is_word);
-        made.push_str(before);
+    let (mut made, mut end) = (String::new(), 0);
+    for (at, _) in formula.match_indices(token) {
+        let behind = &formula[at + token.len()..];
+        let alone = !formula[..at].ends_with(is_word) && !behind.starts_with(is_word);
+        made.push_str(&formula[end..at]);
         made.push_str(if alone { name } else { token });
-        rest = behind;
+        end = at + token.len();
     }
-    made + rest
+    made + &formula[end..]
 }
 
 fn spec_of(spec: Option<&AggregateSpec>) -> Result<&Aggregate, Status> {
@@ -234,6 +233,7 @@ mod tests {
         assert_eq!(replaced("sum(each) + each * 2", "each", "x"), "sum(x) + x * 2");
         assert_eq!(replaced("max(x)", "x", "Price"), "max(Price)");
         assert_eq!(replaced("reach + _each + each_", "each", "x"), "reach + _each + each_");
+        assert_eq!(replaced("eacheach * each", "each", "x"), "eacheach * x");
         assert_eq!(replaced("", "each", "x"), "");
     }
 }
