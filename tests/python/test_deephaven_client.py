@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import datetime as dt
-import gc
 import inspect
 import pathlib
 
@@ -16,18 +15,9 @@ from pydeephaven.table import InputTable, MultiJoinInput, multi_join
 from pydeephaven.ticket import SharedTicket
 
 import tickframe as tf
+from deephaven_clients import PSK, collected_between_calls, connect, port_of
 
-PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
-
-
-@pytest.fixture(autouse=True)
-def collected_between_calls():
-    """That client gives a table back as it is collected: within a call of its own it would wait for itself for ever."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-    gc.collect()
+__all__ = ["collected_between_calls"]
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +32,6 @@ def graph():
 def srv(graph):
     with tf.serve({"trades": tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})}, graph=graph) as server:
         yield server
-
-
-def connect(srv):
-    port = int(srv.url.rsplit(":", 1)[1])
-    return dh.Session(host="127.0.0.1", port=port, auth_type=PSK, auth_token=srv.token)
 
 
 @pytest.fixture
@@ -101,9 +86,8 @@ def test_a_session_opens_makes_tables_and_closes(srv):
 
 
 def test_a_wrong_token_opens_no_session(srv):
-    port = int(srv.url.rsplit(":", 1)[1])
     with pytest.raises(DHError):
-        dh.Session(host="127.0.0.1", port=port, auth_type=PSK, auth_token="wrong")
+        dh.Session(host="127.0.0.1", port=port_of(srv), auth_type=PSK, auth_token="wrong")
 
 
 def test_tables_of_the_scope(srv, session, t):

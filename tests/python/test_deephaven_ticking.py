@@ -1,29 +1,18 @@
 """Live tables followed by a client that is not ours: `pydeephaven-ticking`, as its package installs it."""
 
 import datetime as dt
-import gc
 import random
 import threading
 import time
 
 import pyarrow as pa
-import pydeephaven as dh
 import pytest
 from pydeephaven_ticking.table_listener import TableListener, listen
 
 import tickframe as tf
+from deephaven_clients import collected_between_calls, connect
 
-PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
-
-
-@pytest.fixture(autouse=True)
-def collected_between_calls():
-    """That client gives a table back as it is collected: within a call of its own it would wait for itself for ever."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-    gc.collect()
+__all__ = ["collected_between_calls"]
 
 
 @pytest.fixture
@@ -42,8 +31,7 @@ def srv(graph):
 
 @pytest.fixture
 def session(srv):
-    port = int(srv.url.rsplit(":", 1)[1])
-    with dh.Session(host="127.0.0.1", port=port, auth_type=PSK, auth_token=srv.token) as session:
+    with connect(srv) as session:
         yield session
 
 

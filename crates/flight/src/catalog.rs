@@ -1,7 +1,7 @@
 //! What all sessions see: the tables of the scope, what was published, and the user's own resolvers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
 use engine::{Table, WeakTable};
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tonic::Status;
 
 use crate::feed::Feed;
+use crate::lock::lock;
 
 /// A function of the user's that gives tables by name.
 pub trait Resolve: Send + Sync {
@@ -48,10 +49,6 @@ pub struct Catalog {
     graph: Option<GraphOf>,
     /// Counts changes of the scope.
     changed: watch::Sender<u64>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Catalog {

@@ -1,11 +1,11 @@
 //! Barrage over `DoExchange`: a table for one client, and what happens to it from then on.
 //!
-//! A listener lays each step's update down; the cycle does nothing else for it. The rest happens on the server's threads:
-//! updates are merged into what the client has not been told, and when that is due, its cells are read at one settled step and sent, message
-//! by message, while the client reads. A client that does not read has one update on its way, and row sets that wait.
+//! A listener lays each step's update down; the cycle does nothing else for it. The server's threads merge updates into
+//! one, which waits for the client. When it is due, its cells are read at one settled step and sent, message by message,
+//! as the client reads. A client that does not read has one update on its way, and row sets that wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow_array::ArrayRef;
@@ -24,6 +24,7 @@ use tonic::codec::Streaming;
 use crate::context::{Context, blocking, engine_error};
 use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests};
 use crate::ipc::barrage_message;
+use crate::lock::lock;
 use crate::proto::FlightData;
 use crate::race::{First, first};
 use crate::sessions::refused;
@@ -112,10 +113,6 @@ enum News {
     Update(TableUpdate),
     /// The rows of a step of a blink table.
     Rows(Vec<ArrayRef>),
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Follower {

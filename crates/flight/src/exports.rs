@@ -1,7 +1,7 @@
 //! What a session holds by numbers that its client chose, also before there is anything behind them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rowset::RowSet;
 use tokio::sync::{mpsc, watch};
@@ -9,6 +9,7 @@ use tonic::Status;
 
 use crate::catalog::Served;
 use crate::frames::{Message, framed};
+use crate::lock::lock;
 use crate::proto::{ExportNotification, Ticket};
 use crate::tickets::Named;
 
@@ -95,7 +96,7 @@ impl Exports {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 
     /// Takes a number that the client has not used.

@@ -76,9 +76,13 @@ async fn only<M: 'static>(mut messages: Streaming<M>) -> Result<M, Status> {
 const DRAINED: (Duration, usize) = (Duration::from_secs(5), 1 << 20);
 
 /// Reads what is left of a call that is refused, beside its answer.
-pub(crate) fn drain(mut body: Incoming) {
-    let (time, most) = DRAINED;
-    tokio::spawn(tokio::time::timeout(time, async move {
+pub(crate) fn drain(body: Incoming) {
+    drain_up_to(body, DRAINED.1);
+}
+
+/// As [`drain`], up to so many bytes.
+pub(crate) fn drain_up_to(mut body: Incoming, most: usize) {
+    tokio::spawn(tokio::time::timeout(DRAINED.0, async move {
         let mut left = most;
         while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
             match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {

@@ -16,6 +16,7 @@ mod frames;
 mod ipc;
 pub mod limits;
 mod listen;
+mod lock;
 mod proto;
 mod race;
 mod service;

@@ -1,7 +1,7 @@
 //! Who calls: credentials, sessions, and their end.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -13,6 +13,7 @@ use tonic::Status;
 use crate::catalog::Served;
 use crate::exports::Exports;
 use crate::limits::Limits;
+use crate::lock::lock;
 use crate::trouble::random;
 
 /// Who may call.
@@ -75,10 +76,6 @@ pub(crate) struct Sessions {
     held: Mutex<HashMap<String, Arc<Session>>>,
     /// Of those who send the server's own token, or nothing where nothing is asked, with each call.
     plain: Mutex<Option<Arc<Session>>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes as long for wrong text as for right text of the same length.

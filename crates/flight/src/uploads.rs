@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::time::Duration;
 
 use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::{Buf, Bytes};
@@ -13,7 +12,7 @@ use prost::Message;
 use prost::encoding::{DecodeContext, WireType, check_wire_type, decode_key, decode_varint, skip_field};
 use tonic::Status;
 
-use crate::frames::FRAME;
+use crate::frames::{FRAME, drain_up_to};
 use crate::proto::FlightDescriptor;
 
 /// One message.
@@ -112,17 +111,9 @@ impl Uploads {
     }
 
     /// Reads what is left beside the answer.
-    pub(crate) fn drain(mut self) {
+    pub(crate) fn drain(self) {
         const LEFT: usize = 64 << 20;
-        tokio::spawn(tokio::time::timeout(Duration::from_secs(5), async move {
-            let mut left = LEFT;
-            while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut self.body).poll_frame(context)).await {
-                match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
-                    Some(rest) => left = rest,
-                    None => return,
-                }
-            }
-        }));
+        drain_up_to(self.body, LEFT);
     }
 }
 

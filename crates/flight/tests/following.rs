@@ -1,6 +1,7 @@
 //! Tables followed over sockets while they change: what each client holds is the table of the step that it was told of.
 
 mod exchange;
+mod random;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use flight::limits::Limits;
 use flight::{Access, Catalog, Options, Server};
 use graph::{Settings, UpdateGraph};
 use prost::Message;
+use random::Random;
 use rowset::{Positions, RowSet};
 use wire::connect;
 
@@ -34,19 +36,6 @@ struct FlightData {
     app_metadata: Bytes,
     #[prost(bytes = "bytes", tag = "1000")]
     data_body: Bytes,
-}
-
-/// A sequence that a seed begins (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % end.max(1)
-    }
 }
 
 /// A table at a step.

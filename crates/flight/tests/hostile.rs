@@ -1,6 +1,7 @@
 //! Clients that mean no good, or are broken: others are served all the same, and nothing is held for ever.
 
 mod exchange;
+mod random;
 mod wire;
 
 use std::io::{Read, Write};
@@ -18,6 +19,7 @@ use flight::{Access, CALLS, Catalog, Options, Server};
 use http::Request;
 use http_body::Frame;
 use hyper::client::conn::http2::SendRequest;
+use random::Random;
 use tonic::body::Body;
 use tonic::codec::Streaming;
 use tonic::{Code, Status};
@@ -196,47 +198,34 @@ fn calls_that_are_given_up_at_once_leave_nothing() {
     });
 }
 
-/// A sequence that a seed begins (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % end.max(1)
-    }
-
-    /// Fields of small numbers, some of which nest: what a parser goes into.
-    fn message(&mut self, depth: u64) -> Vec<u8> {
-        let mut made = Vec::new();
-        for _ in 0..self.below(4) {
-            let tag = self.below(46) + 1;
-            let wire = [0, 1, 2, 2, 2, 5][self.below(6) as usize];
-            prost::encoding::encode_varint(tag << 3 | wire, &mut made);
-            match wire {
-                0 => prost::encoding::encode_varint(self.below(u64::MAX) >> self.below(64), &mut made),
-                1 => made.extend(self.below(u64::MAX).to_le_bytes()),
-                5 => made.extend((self.below(u64::MAX) as u32).to_le_bytes()),
-                _ => {
-                    let inner = match self.below(4) {
-                        0 => b"s/t".to_vec(),
-                        1 => [b"e".as_slice(), &(self.below(5) as i32).to_le_bytes()].concat(),
-                        _ if depth > 0 => self.message(depth - 1),
-                        _ => (0..self.below(9)).map(|_| self.below(256) as u8).collect(),
-                    };
-                    prost::encoding::encode_varint(inner.len() as u64, &mut made);
-                    made.extend(inner);
-                }
+/// Fields of small numbers, some of which nest: what a parser goes into.
+fn message(random: &mut Random, depth: u64) -> Vec<u8> {
+    let mut made = Vec::new();
+    for _ in 0..random.below(4) {
+        let tag = random.below(46) + 1;
+        let wire = [0, 1, 2, 2, 2, 5][random.below(6) as usize];
+        prost::encoding::encode_varint(tag << 3 | wire, &mut made);
+        match wire {
+            0 => prost::encoding::encode_varint(random.below(u64::MAX) >> random.below(64), &mut made),
+            1 => made.extend(random.below(u64::MAX).to_le_bytes()),
+            5 => made.extend((random.below(u64::MAX) as u32).to_le_bytes()),
+            _ => {
+                let inner = match random.below(4) {
+                    0 => b"s/t".to_vec(),
+                    1 => [b"e".as_slice(), &(random.below(5) as i32).to_le_bytes()].concat(),
+                    _ if depth > 0 => message(random, depth - 1),
+                    _ => (0..random.below(9)).map(|_| random.below(256) as u8).collect(),
+                };
+                prost::encoding::encode_varint(inner.len() as u64, &mut made);
+                made.extend(inner);
             }
         }
-        if self.below(8) == 0 && !made.is_empty() {
-            let at = self.below(made.len() as u64) as usize;
-            made[at] = self.below(256) as u8;
-        }
-        made
     }
+    if random.below(8) == 0 && !made.is_empty() {
+        let at = random.below(made.len() as u64) as usize;
+        made[at] = random.below(256) as u8;
+    }
+    made
 }
 
 fn field(tag: u64, bytes: &[u8]) -> Vec<u8> {
@@ -273,7 +262,7 @@ fn any_bytes_to_any_call_are_answered() {
                     message.extend(field(1, &field(1, &result)));
                     message.extend(field(2, &field(1, &field(1, b"s/t"))));
                 }
-                message.extend(random.message(4));
+                message.extend(self::message(&mut random, 4));
                 let body = framed(&message);
                 let ended = call(&mut client, &format!("/{service}/{method}"), body).await;
                 internal += u64::from(ended == Some(Code::Internal));

@@ -34,9 +34,13 @@ pub(super) fn counted(condition: Expr) -> Result<Expr, Status> {
     aggregate(Kind::Count, only_where(condition, Expr::literal(true))?)
 }
 
+fn part_of(how: &Percentile) -> Result<Part, Status> {
+    let wrong = || refused("agg_by", format!("a percentile lies between 0 and 1: {}", how.part));
+    Part::new(how.part).ok_or_else(wrong)
+}
+
 fn quantile(of: Expr, how: &Percentile) -> Result<Expr, Status> {
-    let part = Part::new(how.part)
-        .ok_or_else(|| refused("agg_by", format!("a percentile lies between 0 and 1: {}", how.part)))?;
+    let part = part_of(how)?;
     let interpolation = if how.mean_of_two { Interpolation::Midpoint } else { Interpolation::Nearest };
     aggregate(Kind::Quantile { part, interpolation }, of)
 }
@@ -54,6 +58,13 @@ fn in_order(of: Expr, by: &Sorted, place: i64) -> Result<Expr, Status> {
 fn weighted_sum(of: Expr, weight: &str) -> Result<Expr, Status> {
     let wide = of.cast(DataType::Float64, true).map_err(|error| refused("agg_by", error))?;
     aggregate(Kind::Sum { min_count: 1 }, call(Function::Multiply, vec![wide, Expr::column(weight)])?)
+}
+
+/// The mean in which each value counts as much as its weight.
+pub(super) fn weighted_mean(of: Expr, weight: &str) -> Result<Expr, Status> {
+    let weights = only_where(call(Function::IsNotNull, vec![of.clone()])?, Expr::column(weight))?;
+    let weights = aggregate(Kind::Sum { min_count: 0 }, weights)?;
+    call(Function::Divide, vec![weighted_sum(of, weight)?, weights])
 }
 
 fn unique(of: Expr, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<Expr, Status> {
@@ -80,11 +91,7 @@ fn unique(of: Expr, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<E
 fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Result<Expr, Status> {
     match spec {
         Aggregate::AbsSum(_) => aggregate(Kind::Sum { min_count: 1 }, call(Function::Abs, vec![of])?),
-        Aggregate::ApproxPercentile(how) => {
-            let part = Part::new(how.part)
-                .ok_or_else(|| refused("agg_by", format!("a percentile lies between 0 and 1: {}", how.part)))?;
-            aggregate(Kind::ApproxQuantile { part }, of)
-        }
+        Aggregate::ApproxPercentile(how) => aggregate(Kind::ApproxQuantile { part: part_of(how)? }, of),
         Aggregate::Avg(_) => aggregate(Kind::Mean, of),
         Aggregate::CountDistinct(how) => aggregate(if how.nulls { Kind::NUnique } else { Kind::CountDistinct }, of),
         Aggregate::Distinct(how) => {
@@ -114,11 +121,7 @@ fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Resul
         Aggregate::Sum(_) => aggregate(Kind::Sum { min_count: 1 }, of),
         Aggregate::Digest(_) => Err(unknown("agg_by", "there are no digests; approx_percentile gives their values")),
         Aggregate::Unique(how) => unique(of, how.nulls, how.sentinel.as_ref().and_then(|given| given.of.as_ref())),
-        Aggregate::WeightedAvg(by) => {
-            let weights = only_where(call(Function::IsNotNull, vec![of.clone()])?, Expr::column(by.weight.as_str()))?;
-            let weights = aggregate(Kind::Sum { min_count: 0 }, weights)?;
-            call(Function::Divide, vec![weighted_sum(of, &by.weight)?, weights])
-        }
+        Aggregate::WeightedAvg(by) => weighted_mean(of, &by.weight),
         Aggregate::WeightedSum(by) => weighted_sum(of, &by.weight),
         Aggregate::Var(_) => aggregate(Kind::Var { ddof: 1 }, of),
     }

@@ -95,10 +95,7 @@ impl<'a> Formulas<'a> {
 
     /// An expression whose columns are whole groups; with the name that it gives itself.
     pub(crate) fn over_groups(&self, text: &str) -> Result<Expr, Status> {
-        let formula = Formula::parse(text, Purpose::Column).map_err(|error| refused(self.operation, error))?;
-        let (values, functions, sets) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let names = Names { columns: None, values: &values, functions: &functions, sets: &sets };
-        let expr = formula.lower(&names).map_err(|error| refused(self.operation, error))?;
+        let expr = lowered(text).map_err(|error| refused(self.operation, error))?;
         Ok(expr.over_groups())
     }
 
@@ -106,6 +103,13 @@ impl<'a> Formulas<'a> {
     pub(crate) fn call(self) -> Call {
         Call { method: self.operation.into(), location: None, formulas: self.checked }
     }
+}
+
+/// What a formula means where the columns are not known.
+pub(crate) fn lowered(text: &str) -> Result<Expr, FormulaError> {
+    let (values, functions, sets) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let names = Names { columns: None, values: &values, functions: &functions, sets: &sets };
+    Formula::parse(text, Purpose::Column)?.lower(&names)
 }
 
 /// `"New = Old"` or `"Name"`, as the new name and the old one.

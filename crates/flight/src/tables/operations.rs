@@ -10,10 +10,10 @@ use engine::plan::{
     RangeOptions, SortBy, StandingGroups, Strategy, Validate, apply,
 };
 use engine::{Call, OnError, Table};
-use formula::{Expr, Formula, Literal, Purpose};
+use formula::{Expr, Literal};
 use tonic::Status;
 
-use super::formulas::{Formulas, pair, pairs, refused, rows, unknown};
+use super::formulas::{Formulas, lowered, pair, pairs, refused, rows, unknown};
 use super::messages::{Join, MultiJoin, OfTexts, Operation, Ordered, RangeJoin, Sort, Time};
 use super::{aggregations, conditions, update_by};
 use crate::catalog::Catalog;
@@ -101,7 +101,7 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
         Operation::MultiJoin(of) => multi_join(of, inputs),
         Operation::WhereIn(of) => {
             let (method, member) = if of.inverted { ("where_not_in", Member::NotIn) } else { ("where_in", Member::In) };
-            one(Op::WhereIn { on: keys(method, &of.on)?, member, nulls_equal: true }, method, inputs)
+            one(Op::WhereIn { on: pairs(method, &of.on)?, member, nulls_equal: true }, method, inputs)
         }
         Operation::UpdateBy(of) => {
             let formulas = Formulas::new("update_by", &inputs[0]);
@@ -170,11 +170,7 @@ fn time_table(catalog: &Catalog, of: &Time) -> Result<Table, Status> {
 
 /// The instant that a text means in formulas.
 fn instant(text: &str) -> Option<i64> {
-    let schema = Schema::empty();
-    let formula = Formula::parse(&format!("'{text}'"), Purpose::Column).ok()?;
-    let (values, functions, sets) = Default::default();
-    let names = formula::Names { columns: Some(&schema), values: &values, functions: &functions, sets: &sets };
-    match formula.lower(&names).ok()? {
+    match lowered(&format!("'{text}'")).ok()? {
         Expr::Literal(Literal::Timestamp { ns, zone: Some(_) }) => Some(ns),
         _ => None,
     }
@@ -230,19 +226,27 @@ fn sort(of: &Sort, inputs: &[Table]) -> Result<Table, Status> {
     one(Op::Sort { by }, "sort", inputs)
 }
 
-/// Key columns, `"K"` or `"Left = Right"`: the left name and the right one.
-fn keys(method: &str, texts: &[String]) -> Result<Vec<(String, String)>, Status> {
-    pairs(method, texts)
-}
-
 /// Right columns, `"C"` or `"New = Old"`; all of them without any.
 fn added(method: &str, texts: &[String]) -> Result<Option<Vec<(String, String)>>, Status> {
     if texts.is_empty() { Ok(None) } else { pairs(method, texts).map(Some) }
 }
 
+/// Columns of a table, each by its new name and its old one.
+fn renamed(method: &str, pairs: impl Iterator<Item = (String, String)>, of: &Table) -> Result<Table, Status> {
+    let op = Op::Columns {
+        columns: pairs.map(|(new, old)| Expr::column(old).alias(new)).collect(),
+        keep: false,
+        turns: Vec::new(),
+        materialization: Materialization::Lazy,
+        on_error: OnError::default(),
+        sequential: false,
+    };
+    one(op, method, std::slice::from_ref(of))
+}
+
 fn natural_join(method: &str, of: &Join, matches: Matches, inputs: &[Table]) -> Result<Table, Status> {
     let op = Op::NaturalJoin {
-        on: keys(method, &of.on)?,
+        on: pairs(method, &of.on)?,
         joins: added(method, &of.add)?,
         suffix: None,
         matches,
@@ -254,24 +258,15 @@ fn natural_join(method: &str, of: &Join, matches: Matches, inputs: &[Table]) -> 
 
 fn cross_join(of: &Join, inputs: &[Table]) -> Result<Table, Status> {
     const METHOD: &str = "join";
-    let on = keys(METHOD, &of.on)?;
+    let on = pairs(METHOD, &of.on)?;
     let right = match added(METHOD, &of.add)? {
         None => inputs[1].clone(),
         Some(add) => {
-            // The keys stay, under a name that no added column has.
-            let taken = |name: &str| add.iter().any(|(new, _)| new == name);
-            let mut columns: Vec<Expr> = Vec::new();
-            for (_, key) in on.iter().filter(|(_, key)| !taken(key)) {
-                columns.push(Expr::column(key.as_str()));
-            }
-            columns.extend(add.iter().map(|(new, old)| Expr::column(old.as_str()).alias(new.as_str())));
-            if let Some((_, key)) = on.iter().find(|(_, key)| taken(key)) {
+            if let Some((_, key)) = on.iter().find(|(_, key)| add.iter().any(|(new, _)| new == key)) {
                 return Err(refused(METHOD, format!("{key:?} is a key of the right table and an added column")));
             }
-            let (turns, on_error) = (Vec::new(), OnError::default());
-            let materialization = Materialization::Lazy;
-            let op = Op::Columns { columns, keep: false, turns, materialization, on_error, sequential: false };
-            one(op, METHOD, &inputs[1..])?
+            let keys = on.iter().map(|(_, key)| (key.clone(), key.clone()));
+            renamed(METHOD, keys.chain(add), &inputs[1])?
         }
     };
     let left = &inputs[0];
@@ -316,7 +311,7 @@ fn as_of_join(of: &Join, inputs: &[Table]) -> Result<Table, Status> {
         3 => (Strategy::ForwardLast, false),
         other => return Err(refused("as_of_join", format!("there is no rule {other}"))),
     };
-    let mut by = keys("as_of_join", &of.on)?;
+    let mut by = pairs("as_of_join", &of.on)?;
     let on = by.pop().ok_or_else(|| refused("as_of_join", "the last of the columns is the ordered one"))?;
     as_of("as_of_join", on, by, strategy, exact, added("as_of_join", &of.add)?, inputs)
 }
@@ -339,7 +334,7 @@ fn ordered(
         let why = format!("the ordered column is \"T\", \"T {equal} U\" or \"T {beyond} U\", not {:?}", of.as_of);
         return Err(refused(method, why));
     }
-    as_of(method, on, keys(method, &of.on)?, strategy, exact, added(method, &of.add)?, inputs)
+    as_of(method, on, pairs(method, &of.on)?, strategy, exact, added(method, &of.add)?, inputs)
 }
 
 fn range_join(of: &RangeJoin, inputs: &[Table]) -> Result<Table, Status> {
@@ -357,7 +352,7 @@ fn range_join(of: &RangeJoin, inputs: &[Table]) -> Result<Table, Status> {
         Ok(RangeEnd { column: column.to_owned(), bound })
     };
     let how = RangeOptions {
-        by: keys(METHOD, &of.on)?,
+        by: pairs(METHOD, &of.on)?,
         on: of.at.clone(),
         from: Some(end(&of.start, of.start_rule)?),
         to: Some(end(&of.end, of.end_rule)?),
@@ -372,7 +367,7 @@ fn multi_join(of: &MultiJoin, inputs: &[Table]) -> Result<Table, Status> {
     let mut on: Vec<String> = Vec::new();
     let mut tables = Vec::new();
     for (input, table) in of.inputs.iter().zip(inputs) {
-        let keys = keys(METHOD, &input.on)?;
+        let keys = pairs(METHOD, &input.on)?;
         let names: Vec<String> = keys.iter().map(|(new, _)| new.clone()).collect();
         if tables.is_empty() {
             on = names;
@@ -383,16 +378,7 @@ fn multi_join(of: &MultiJoin, inputs: &[Table]) -> Result<Table, Status> {
         let rest = table.schema().fields().iter().map(|field| field.name().clone());
         let rest = rest.filter(|name| !is_key(name)).map(|name| (name.clone(), name)).collect();
         let add = added(METHOD, &input.add)?.unwrap_or(rest);
-        let columns = keys.iter().chain(&add).map(|(new, old)| Expr::column(old.as_str()).alias(new.as_str()));
-        let op = Op::Columns {
-            columns: columns.collect(),
-            keep: false,
-            turns: Vec::new(),
-            materialization: Materialization::Lazy,
-            on_error: OnError::default(),
-            sequential: false,
-        };
-        tables.push(one(op, METHOD, std::slice::from_ref(table))?);
+        tables.push(renamed(METHOD, keys.into_iter().chain(add), table)?);
     }
     if tables.is_empty() {
         return Err(refused(METHOD, "there are no tables"));

@@ -6,7 +6,7 @@ use formula::functions::Closed;
 use formula::{Aggregate as Kind, Expr, Frame, Function, Reach, Rolling as Window, Window as Over};
 use tonic::Status;
 
-use super::aggregations::{counted, replaced};
+use super::aggregations::{counted, replaced, weighted_mean};
 use super::formulas::{Formulas, pair, refused, unknown};
 use super::messages::UpdateBy;
 use super::specs::{Delta, Fading, FadingOptions, Running, Scale, ScaleOf, TimeScale};
@@ -136,10 +136,6 @@ fn delta(of: Expr, how: &Delta) -> Result<Expr, Status> {
     Expr::when(vec![(call(Function::IsNull, vec![before])?, alone)], Some(step)).map_err(wrong)
 }
 
-fn sum(of: Expr) -> Result<Expr, formula::Error> {
-    Expr::aggregate(Kind::Sum { min_count: 1 }, [of])
-}
-
 /// What a new column is of, and how it runs.
 fn one(spec: &Running, name: &str, formulas: &Formulas<'_>) -> Result<(Expr, OperatorKind), Status> {
     let of = || Expr::column(name);
@@ -168,13 +164,7 @@ fn one(spec: &Running, name: &str, formulas: &Formulas<'_>) -> Result<(Expr, Ope
         Running::RollingCount(how) => rolled(Kind::Count, how),
         Running::RollingStd(how) => rolled(Kind::Std { ddof: 1 }, how),
         Running::RollingWeighted(how) => {
-            let call = |function, args| Expr::call(function, args).map_err(wrong);
-            let weight = Expr::column(how.text.as_str());
-            let wide = of().cast(DataType::Float64, true).map_err(wrong)?;
-            let total = sum(call(Function::Multiply, vec![wide, weight.clone()])?).map_err(wrong)?;
-            let is_there = call(Function::IsNotNull, vec![of()])?;
-            let weights = sum(Expr::when(vec![(is_there, weight)], None).map_err(wrong)?).map_err(wrong)?;
-            let mean = call(Function::Divide, vec![total, weights])?;
+            let mean = weighted_mean(of(), &how.text)?;
             Ok((moving(mean, how.reverse.as_ref(), how.forward.as_ref())?, OperatorKind::Value))
         }
         Running::RollingFormula(how) if how.token.is_empty() => {
