@@ -40,6 +40,10 @@ pub trait Column: Send + Sync {
     fn read(&self, rows: &RowSet) -> Result<Chunk, Error>;
     /// One cell per key in the order given; keys may repeat, [`NO_ROW`] gives null.
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error>;
+    /// What is known of its cells without reading them, if it is kept.
+    fn zones(&self) -> Option<Arc<Zones>> {
+        None
+    }
     /// The cells of `rows` in key order, in as few pieces without a copy as memory allows.
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error>;
     /// As [`Column::pieces`], in the declared type. Cells stored in that type are not copied. Texts that take more
@@ -47,4 +51,17 @@ pub trait Column: Send + Sync {
     fn export(&self, rows: &RowSet, declared: &DataType) -> Result<Vec<Chunk>, Error> {
         kind::to_declared_pieces(self.pieces(rows)?, declared)
     }
+}
+
+/// What is known of the cells of neighbouring rows: the statistics that a file has of its parts.
+#[derive(Debug)]
+pub struct Zones {
+    /// The first key of each zone, ascending; a zone ends where the next one begins.
+    pub starts: Vec<u64>,
+    /// After the last key of the last zone.
+    pub end: u64,
+    /// No cell of the zone is less; null where that is not known. Of canonical type.
+    pub least: Chunk,
+    /// No cell of the zone that is not NaN is greater; null where that is not known. Of canonical type.
+    pub most: Chunk,
 }

@@ -10,3 +10,4 @@ pub(crate) mod evaluator;
 pub(crate) mod lists;
 pub(crate) mod schedule;
 pub(crate) mod selection;
+pub(crate) mod zones;

@@ -28,6 +28,11 @@ enum Step {
 }
 
 impl Selection {
+    /// Whether all rows pass.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// These predicates over the columns of a view.
     pub(crate) fn filter(&mut self, view: View, predicates: Arc<[Evaluator]>) {
         self.steps.push((view, Step::Filter(Conjunction::new(predicates))));

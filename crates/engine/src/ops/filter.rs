@@ -19,6 +19,7 @@ use crate::eval::conjunction::Conjunction;
 use crate::eval::evaluator::Evaluator;
 use crate::eval::schedule::Turn;
 use crate::eval::selection;
+use crate::eval::zones::Bounds;
 use crate::ops::asked::{Asked, Expressions};
 use crate::row_errors::{Faults, OnError};
 use crate::sizes::{BLOCK_ROWS, SLICE_ROWS};
@@ -35,6 +36,7 @@ use crate::table::view::View;
 pub struct Filter {
     request: Request,
     predicates: Arc<[Evaluator]>,
+    bounds: Bounds,
 }
 
 impl Filter {
@@ -72,12 +74,18 @@ impl Filter {
         Ok(Filter {
             request: request(&call.method, predicates, turns).with_text(told.join(", ")),
             predicates: bound.into(),
+            bounds: Bounds::of(table, if turns.is_empty() { predicates } else { &[] }),
         })
     }
 
     /// The attributes of a table of which rows are left out.
     pub(crate) fn attributes(table: &Table) -> Attributes {
         Attributes { flat: false, ..table.attributes().clone() }
+    }
+
+    /// The rows of a view that are looked at: of the others the statistics of their file say that they do not pass.
+    pub(crate) fn within(&self, view: &View) -> Result<RowSet, Error> {
+        self.bounds.within(&Call::from(self.request.name.as_str()), view, view.rows())
     }
 
     /// Sets `on_error`: rows whose predicate cannot be computed do not pass, and are reported.
@@ -107,7 +115,7 @@ impl Filter {
         };
         let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
         let request = request(&call.method, expressions, &[]).with_on_error(OnError::Drop, faults);
-        Ok(Filter { request, predicates })
+        Ok(Filter { request, predicates, bounds: Bounds::of(table, &[]) })
     }
 }
 
@@ -148,7 +156,7 @@ impl Operation for Filter {
         let Input { table, view } = &inputs[0];
         crate::eval::evaluator::own_row_only(&self.request.name, &self.predicates)?;
         let predicates = Conjunction::new(self.predicates.clone());
-        let kept = matching(&predicates, view, view.rows())?;
+        let kept = matching(&predicates, view, &self.within(view)?)?;
         let rows = Arc::new(LiveRows::new(kept, at));
         let parts = Parts {
             rows: rows.clone(),

@@ -37,9 +37,15 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
         }
         sources.push(Arc::new(FlatColumn::new(chunks)?));
     }
+    of_columns(schema, sources, rows)
+}
+
+/// A static table of columns that are somewhere else, each with cells for keys 0 to `rows`.
+pub fn of_columns(schema: Arc<Schema>, columns: Vec<Arc<dyn ColumnSource>>, rows: u64) -> Result<Table, Error> {
+    unique_names("table", &schema)?;
     let parts = Parts {
         rows: Arc::new(LiveRows::new(RowSet::flat(rows), Moment::new(0))),
-        columns: sources,
+        columns,
         schema,
         attributes: Attributes { flat: true, ..Attributes::default() },
     };

@@ -24,7 +24,7 @@ pub use append::AppendTable;
 pub use blink::BlinkTable;
 pub use fed::Feeding;
 pub use feed::{Token, waiting_bytes};
-pub use fixed::{empty, from_chunks, selected};
+pub use fixed::{empty, from_chunks, of_columns, selected};
 pub use generated::{Generated, Generator};
 pub use input::{Apply, InputTable};
 pub use keyed::KeyedTable;

@@ -72,6 +72,15 @@ impl Pass {
         let Some(predicates) = filter.expressions().filter(|all| all.iter().all(Evaluator::is_by_batch)) else {
             return Ok(false);
         };
+        if self.selection.is_empty() {
+            let (view, parts) = (self.table.still_view(), self.table.parts().clone());
+            let within = filter.within(&view)?;
+            if within.len() < view.rows().len() {
+                let rows = Arc::new(LiveRows::new(within, Moment::new(0)));
+                let attributes = Filter::attributes(&self.table);
+                self.table = Table::fixed(Parts { rows, attributes, ..parts }, self.table.request().clone());
+            }
+        }
         self.selection.filter(self.table.still_view(), predicates);
         let attributes = Filter::attributes(&self.table);
         let parts = Parts { attributes, ..self.table.parts().clone() };
