@@ -19,6 +19,7 @@ exceptions!(
     InternalError,
     InvalidOperationError,
     MatchError,
+    MissingFileError,
     ResourceError,
     SchemaError,
     StorageError,

@@ -18,6 +18,7 @@ mod dtype;
 mod ending;
 mod error;
 mod expr;
+mod files;
 mod formula;
 mod generated;
 mod gil;
@@ -63,6 +64,8 @@ mod _native {
     use crate::ending::end_functions;
     #[pymodule_export]
     use crate::expr::PyExpr;
+    #[pymodule_export]
+    use crate::files::{PyBytesRead, file_bytes, find_files, read_files, scan_parquet, write_file, write_partitions};
     #[pymodule_export]
     use crate::formula::{PyFormula, formula_functions, functions, span_of_time};
     #[pymodule_export]

@@ -82,8 +82,8 @@ pub fn import_as(
     }
     if data.is_instance_of::<PyString>() || data.hasattr("__fspath__")? {
         return Err(TypeMismatchError::new_err(format!(
-            "{operation}: {} is no table; if {} names a file, read it first: {operation}(polars.read_parquet(path)), \
-             {operation}(pyarrow.csv.read_csv(path))",
+            "{operation}: {} is no table; if {} names a file, read it: tf.read_parquet(path), tf.read_csv(path), \
+             tf.read_json(path), tf.read_ipc(path)",
             data.get_type().name()?,
             cells::shown(data)
         )));

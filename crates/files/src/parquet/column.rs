@@ -1,0 +1,335 @@
+//! Columns that stay in their files: pages are read as their cells are touched.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use ::column::types::canonical;
+use ::column::{Chunk, Column, ColumnSource, Error as ColumnError, FlatColumn, NO_ROW, Zones};
+use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::concat::concat;
+use arrow_select::interleave::interleave;
+use graph::{Moment, Moved};
+use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
+use rowset::RowSet;
+
+use super::reader::guarded;
+use super::zones::{Segment, bounds, segments, zones};
+use super::{ParquetFile, judged};
+use crate::error::Error;
+
+/// The pages that were read last, of all columns of a table: as many as have room.
+pub(super) struct Cache {
+    room: usize,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    bytes: usize,
+    /// By column and segment.
+    pages: HashMap<(usize, usize), ArrayRef>,
+    /// The first read first, each with its bytes.
+    order: VecDeque<((usize, usize), usize)>,
+}
+
+impl Cache {
+    /// With room for so many bytes.
+    pub(super) fn new(room: usize) -> Arc<Cache> {
+        Arc::new(Cache { room, held: Mutex::default() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, key: (usize, usize)) -> Option<ArrayRef> {
+        self.lock().pages.get(&key).cloned()
+    }
+
+    /// Keeps pages that were decoded together, of so many bytes; the oldest go.
+    fn put(&self, pages: &[((usize, usize), ArrayRef)], bytes: usize) {
+        let mut held = self.lock();
+        let each = bytes / pages.len().max(1);
+        for (key, page) in pages {
+            // Another thread may have read it meanwhile.
+            if held.pages.insert(*key, page.clone()).is_none() {
+                held.bytes += each;
+                held.order.push_back((*key, each));
+            }
+        }
+        while held.bytes > self.room && held.order.len() > 1 {
+            let Some((oldest, bytes)) = held.order.pop_front() else { break };
+            held.pages.remove(&oldest);
+            held.bytes -= bytes;
+        }
+    }
+
+    /// Bytes of the pages that are held.
+    fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+}
+
+/// A column of a table over files.
+#[derive(Clone)]
+pub(super) struct FileColumn(Arc<Inner>);
+
+struct Inner {
+    number: usize,
+    canonical: DataType,
+    files: Arc<[ParquetFile]>,
+    segments: Vec<Of>,
+    /// The first key of each segment.
+    starts: Vec<u64>,
+    rows: u64,
+    cache: Arc<Cache>,
+    zones: OnceLock<Option<Arc<Zones>>>,
+}
+
+struct Of {
+    file: usize,
+    segment: Segment,
+}
+
+impl FileColumn {
+    /// The column of this number over files whose rows follow one another, from key 0.
+    pub(super) fn new(
+        number: usize,
+        declared: &DataType,
+        files: &Arc<[ParquetFile]>,
+        cache: &Arc<Cache>,
+    ) -> FileColumn {
+        let (mut all, mut starts, mut rows) = (Vec::new(), Vec::new(), 0);
+        for (at, file) in files.iter().enumerate() {
+            for segment in segments(file, file.places[number]) {
+                starts.push(rows);
+                rows += segment.rows as u64;
+                all.push(Of { file: at, segment });
+            }
+        }
+        FileColumn(Arc::new(Inner {
+            number,
+            canonical: canonical(declared),
+            files: files.clone(),
+            segments: all,
+            starts,
+            rows,
+            cache: cache.clone(),
+            zones: OnceLock::new(),
+        }))
+    }
+}
+
+impl Inner {
+    fn page(&self, at: usize) -> Result<ArrayRef, ColumnError> {
+        Ok(self.pages(at, at)?.remove(0))
+    }
+
+    /// The pages of these segments. Neighbours of one row group that are not there are decoded together: they share a
+    /// dictionary.
+    fn pages(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, ColumnError> {
+        let mut pages = Vec::with_capacity(last - first + 1);
+        let mut at = first;
+        while at <= last {
+            if let Some(page) = self.cache.get((self.number, at)) {
+                pages.push(page);
+                at += 1;
+                continue;
+            }
+            let group = |at: usize| (self.segments[at].file, self.segments[at].segment.group);
+            let mut end = at;
+            while end < last && group(end + 1) == group(at) && self.cache.get((self.number, end + 1)).is_none() {
+                end += 1;
+            }
+            let run = self.decoded(at, end);
+            let run = run.map_err(|error| ColumnError::Arrow(Arc::new(ArrowError::ParquetError(error.to_string()))))?;
+            let mut from = 0;
+            let cut: Vec<_> = (at..=end)
+                .map(|at| {
+                    let rows = self.segments[at].segment.rows;
+                    from += rows;
+                    ((self.number, at), run.slice(from - rows, rows))
+                })
+                .collect();
+            self.cache.put(&cut, run.get_array_memory_size());
+            pages.extend(cut.into_iter().map(|(_, page)| page));
+            at = end + 1;
+        }
+        Ok(pages)
+    }
+
+    /// The cells of neighbouring segments of one row group.
+    fn decoded(&self, first: usize, last: usize) -> Result<ArrayRef, Error> {
+        let Of { file, segment } = &self.segments[first];
+        let file = &self.files[*file];
+        let rows = self.segments[first..=last].iter().map(|of| of.segment.rows).sum();
+        let selection = RowSelection::from(vec![RowSelector::skip(segment.from), RowSelector::select(rows)]);
+        let arrays: Vec<ArrayRef> = guarded(&file.path, || {
+            let reader = file.builder(&[file.places[self.number]]).with_row_groups(vec![segment.group]);
+            let reader = reader.with_row_selection(selection).with_batch_size(rows).build()?;
+            reader.map(|batch| Ok(batch?.column(0).clone())).collect::<Result<_, parquet::errors::ParquetError>>()
+        })?;
+        let whole = match &arrays[..] {
+            [one] => Ok(one.clone()),
+            many => concat(&many.iter().map(|array| array.as_ref()).collect::<Vec<_>>()),
+        };
+        let whole = whole.map_err(|error| Error::broken(&file.path, error))?;
+        let whole = judged(&file.path, &whole)?;
+        match whole.len() == rows {
+            true => Ok(whole),
+            false => Err(Error::broken(&file.path, "a page has fewer cells than it says")),
+        }
+    }
+
+    /// The segment that holds a key.
+    fn of(&self, key: u64) -> usize {
+        self.starts.partition_point(|start| *start <= key) - 1
+    }
+
+    /// The cells of many spans, those of a page together.
+    fn gathered(&self, rows: &RowSet) -> Result<Vec<ArrayRef>, ColumnError> {
+        let Some((first, last)) = rows.first().zip(rows.last()) else { return Ok(Vec::new()) };
+        if last >= self.rows {
+            return Err(ColumnError::Length { rows: last + 1, cells: self.rows });
+        }
+        let mut touched = Vec::new();
+        for at in self.of(first)..=self.of(last) {
+            let (start, end) = (self.starts[at], self.starts.get(at + 1).copied().unwrap_or(self.rows));
+            let own = rows & &RowSet::range(start, end - 1);
+            if !own.is_empty() {
+                touched.push((at, start, own));
+            }
+        }
+        let mut pieces = Vec::with_capacity(touched.len());
+        for run in touched.chunk_by(|a, b| a.0 + 1 == b.0) {
+            let pages = self.pages(run[0].0, run[run.len() - 1].0)?;
+            for ((_, start, own), page) in run.iter().zip(pages) {
+                pieces.push(FlatColumn::at_keys(vec![page], *start)?.read(own)?);
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn slices(&self, rows: &RowSet) -> Result<Vec<ArrayRef>, ColumnError> {
+        let mut slices = Vec::new();
+        for span in rows.spans() {
+            if span.last >= self.rows {
+                return Err(ColumnError::Length { rows: span.last + 1, cells: self.rows });
+            }
+            let (first, last) = (self.of(span.first), self.of(span.last));
+            for (at, page) in (first..=last).zip(self.pages(first, last)?) {
+                let start = self.starts[at];
+                let from = span.first.max(start) - start;
+                let end = self.starts.get(at + 1).copied().unwrap_or(self.rows).min(span.last + 1) - start;
+                slices.push(page.slice(from as usize, (end - from) as usize));
+            }
+        }
+        Ok(slices)
+    }
+}
+
+impl ColumnSource for FileColumn {
+    fn data_type(&self) -> &DataType {
+        &self.0.canonical
+    }
+
+    fn at(&self, _moment: Moment) -> Result<Arc<dyn Column>, Moved> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn bytes(&self) -> u64 {
+        // Pages are the table's: the first of its columns tells of them.
+        if self.0.number == 0 { self.0.cache.bytes() as u64 } else { 0 }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Column for FileColumn {
+    fn data_type(&self) -> &DataType {
+        &self.0.canonical
+    }
+
+    fn read(&self, rows: &RowSet) -> Result<Chunk, ColumnError> {
+        let slices = self.pieces(rows)?;
+        match &slices[..] {
+            [] => Ok(new_empty_array(&self.0.canonical)),
+            [one] => Ok(one.clone()),
+            many => Ok(concat(&many.iter().map(|slice| slice.as_ref()).collect::<Vec<_>>())?),
+        }
+    }
+
+    fn take(&self, keys: &[u64]) -> Result<Chunk, ColumnError> {
+        let inner = &*self.0;
+        let null = new_null_array(&inner.canonical, 1);
+        let (mut pages, mut places): (Vec<ArrayRef>, HashMap<usize, usize>) = (vec![null], HashMap::new());
+        let mut picks = Vec::with_capacity(keys.len());
+        let mut last = (u64::MAX, u64::MAX, 0);
+        for key in keys {
+            if *key == NO_ROW || *key >= inner.rows {
+                picks.push((0, 0));
+                continue;
+            }
+            // Neighbours are of one page, mostly.
+            if !(last.0 <= *key && *key < last.1) {
+                let at = inner.of(*key);
+                let place = match places.get(&at) {
+                    Some(place) => *place,
+                    None => {
+                        pages.push(inner.page(at)?);
+                        places.insert(at, pages.len() - 1);
+                        pages.len() - 1
+                    }
+                };
+                last = (inner.starts[at], inner.starts.get(at + 1).copied().unwrap_or(inner.rows), place);
+            }
+            picks.push((last.2, (*key - last.0) as usize));
+        }
+        if picks.is_empty() {
+            return Ok(new_empty_array(&inner.canonical));
+        }
+        let pages: Vec<&dyn Array> = pages.iter().map(|page| page.as_ref()).collect();
+        Ok(interleave(&pages, &picks)?)
+    }
+
+    fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, ColumnError> {
+        // Few spans are slices of their pages; the rows of many are gathered, page by page.
+        if rows.spans().take(64).count() < 64 {
+            return self.0.slices(rows);
+        }
+        self.0.gathered(rows)
+    }
+
+    fn zones(&self) -> Option<Arc<Zones>> {
+        let inner = &*self.0;
+        let known = inner.zones.get_or_init(|| {
+            let mut parts: [Vec<ArrayRef>; 2] = Default::default();
+            let mut rest = &inner.segments[..];
+            for (at, file) in inner.files.iter().enumerate() {
+                let many = rest.partition_point(|of| of.file <= at);
+                let (own, after) = rest.split_at(many);
+                rest = after;
+                let place = file.places[inner.number];
+                let own: Vec<Segment> = own
+                    .iter()
+                    .map(|of| Segment { group: of.segment.group, from: of.segment.from, rows: of.segment.rows })
+                    .collect();
+                let nothing = || [new_null_array(&inner.canonical, many), new_null_array(&inner.canonical, many)];
+                let told = bounds(file, place, &inner.canonical, &own).filter(|[least, _]| least.len() == many);
+                for (part, array) in parts.iter_mut().zip(told.unwrap_or_else(nothing)) {
+                    part.push(array);
+                }
+            }
+            let whole =
+                |arrays: &[ArrayRef]| concat(&arrays.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok();
+            let [least, most] = &parts;
+            let both = whole(least).zip(whole(most)).map(|(least, most)| [least, most]);
+            zones(inner.starts.clone(), inner.rows, both)
+        });
+        known.clone()
+    }
+}
