@@ -77,6 +77,16 @@ from tickframe.dtypes import (
     dtype,
 )
 from tickframe.expr import Expr
+from tickframe.files import (
+    DEAD_LETTERS,
+    read_csv,
+    read_delta,
+    read_iceberg,
+    read_ipc,
+    read_json,
+    read_orc,
+    read_parquet,
+)
 from tickframe.followers import listen, merged_listen
 from tickframe.formulas import formula
 from tickframe.functions import (
@@ -130,12 +140,14 @@ from tickframe.reductions import (
     var,
 )
 from tickframe.rolled import RollingGroups
+from tickframe.scanning import scan_csv, scan_ipc, scan_ndjson, scan_parquet
 from tickframe.schema import Schema
 from tickframe.scopes import scope
 from tickframe.server import Server, serve
 from tickframe.sources import (
     AppendTable,
     BlinkTable,
+    FileTable,
     InputTable,
     KeyedTable,
     Token,
@@ -184,6 +196,7 @@ if not _TYPE_CHECKING:
 
 
 __all__ = [
+    "DEAD_LETTERS",
     "AppendTable",
     "Array",
     "Barrier",
@@ -199,6 +212,7 @@ __all__ = [
     "Dictionary",
     "Duration",
     "Expr",
+    "FileTable",
     "Filter",
     "FixedBinary",
     "Float16",
@@ -305,9 +319,20 @@ __all__ = [
     "random_float",
     "random_gaussian",
     "random_int",
+    "read_csv",
+    "read_delta",
+    "read_iceberg",
+    "read_ipc",
+    "read_json",
+    "read_orc",
+    "read_parquet",
     "remove_blink",
     "replay",
     "ring_table",
+    "scan_csv",
+    "scan_ipc",
+    "scan_ndjson",
+    "scan_parquet",
     "scope",
     "serve",
     "show_versions",

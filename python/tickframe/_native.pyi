@@ -1,5 +1,6 @@
 """The Rust half, small and dumb. `tickframe` is the door; nothing here is for users but `RowSet`."""
 
+import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Never, Protocol, TypeAlias, final
 
@@ -297,6 +298,10 @@ class FlightServer:
     def stop(self) -> None: ...
 
 @final
+class BytesRead:
+    def get(self) -> int: ...
+
+@final
 class Log:
     def __new__(cls, path: str) -> Log: ...
     @property
@@ -475,3 +480,42 @@ def subscribe(
     table: Table, id: int, initial: bool, columns: Sequence[str] | None, rows_before: bool = False
 ) -> Subscription: ...
 def wait_for_change(table: Table, seconds: float | None) -> int: ...
+
+_File = tuple[str | None, str, bytes | None, list[tuple[str, str | None]]]
+
+def find_files(
+    operation: str, path: str, endings: list[str]
+) -> list[tuple[pathlib.Path, list[tuple[str, str | None]]]]: ...
+def read_files(
+    operation: str,
+    format: str,
+    given: list[_File],
+    wanted: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+    known: Schema | None,
+) -> tuple[Table, list[tuple[str, int, str, str]]]: ...
+def scan_parquet(operation: str, given: list[_File], wanted: dict[str, Any], room: int) -> tuple[Table, BytesRead]: ...
+def write_file(
+    operation: str,
+    format: str,
+    table: Table,
+    path: str,
+    form: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+) -> None: ...
+def file_bytes(
+    operation: str,
+    format: str,
+    table: Table,
+    form: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+) -> bytes: ...
+def write_partitions(
+    operation: str,
+    format: str,
+    table: Table,
+    keys: int,
+    place: tuple[str, str],
+    form: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+) -> list[pathlib.Path]: ...

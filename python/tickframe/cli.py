@@ -32,27 +32,25 @@ class _GivenError(Exception):
 
 
 def _file(path: Path) -> tf.Table:
-    suffix = path.suffix.lower()
-    try:
-        if suffix == ".parquet":
-            from pyarrow import parquet
-
-            return tf.table(parquet.read_table(path))
-        if suffix in {".arrow", ".feather", ".ipc"}:
-            from pyarrow import feather
-
-            return tf.table(feather.read_table(path))
-        if suffix == ".csv":
-            from pyarrow import csv
-
-            return tf.table(csv.read_csv(path))
-    except ImportError:
+    readers = {
+        ".parquet": tf.read_parquet,
+        ".arrow": tf.read_ipc,
+        ".feather": tf.read_ipc,
+        ".ipc": tf.read_ipc,
+        ".csv": tf.read_csv,
+        ".json": tf.read_json,
+        ".ndjson": tf.read_json,
+        ".jsonl": tf.read_json,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
         raise _GivenError(
-            f"{path}: files are read by pyarrow, which is not installed: pip install 'tickframe[arrow]'"
-        ) from None
-    except (OSError, ValueError) as why:
-        raise _GivenError(f"{path}: {why}") from None
-    raise _GivenError(f"{path}: files are .parquet, .arrow, .feather or .csv; what a module makes is module:name")
+            f"{path}: files are .parquet, .arrow, .feather, .csv or .json; what a module makes is module:name"
+        )
+    try:
+        return reader(path)
+    except (OSError, ValueError, tf.errors.TickframeError) as why:
+        raise _GivenError(str(why)) from None
 
 
 def _module(text: str) -> dict[str, tf.Table]:

@@ -24,6 +24,7 @@ __all__ = [
     "InternalError",
     "InvalidOperationError",
     "MatchError",
+    "MissingFileError",
     "NotFoundError",
     "PermissionDeniedError",
     "ResourceError",
@@ -165,6 +166,10 @@ class GapError(CheckpointError):
 
 class StorageError(TickframeError, OSError):
     """The disk is full, or fails. Nothing that was acknowledged is lost; `filename` says where."""
+
+
+class MissingFileError(StorageError, FileNotFoundError):
+    """A file or directory that is not there; `filename` says which."""
 
 
 class InternalError(TickframeError):

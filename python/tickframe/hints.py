@@ -39,7 +39,9 @@ _OWN_FUNCTION = "with_columns with expressions, or tf.udf for a function of your
 _FEED = (
     "append of what tf.append_table and tf.blink_table made, upsert of what tf.keyed_table made; computed tables follow"
 )
-_FILE = "t.to_polars() or t.to_arrow(), whose writers write files"
+_FILE = (
+    "t.write_parquet(path), t.write_csv(path), t.write_ipc(path), t.write_ndjson(path); t.to_polars() has more writers"
+)
 _ONE_ROW = "select(tf.all().{}()), one row; of groups group_by(...).agg(...)"
 _MEMORY = "nothing: columns are kept in memory as they are"
 
@@ -234,9 +236,8 @@ TABLES: dict[str, str] = {
         _words(
             """
             deserialize serialize sink_batches sink_csv sink_delta sink_iceberg sink_ipc sink_ndjson sink_parquet to_csv
-            to_excel to_feather to_hdf to_orc to_parquet to_pickle to_sql write write_avro write_clipboard write_csv
-            write_database write_delta write_excel write_iceberg write_ipc write_ipc_stream write_json write_ndjson
-            write_parquet
+            to_excel to_feather to_hdf to_orc to_parquet to_pickle to_sql write write_avro write_clipboard
+            write_database write_delta write_excel write_iceberg write_ipc_stream
             """
         ),
         _FILE,
@@ -418,7 +419,9 @@ MODULE: dict[str, str] = {
     "map_batches": "tf.udf",
     "new_table": "tf.table(data)",
     "ones": "tf.lit(1)",
-    "read_json": "tf.table(polars.read_json(path))",
+    "read_ndjson": "tf.read_json(path)",
+    "scan_delta": "tf.read_delta(path)",
+    "scan_iceberg": "tf.read_iceberg(table)",
     "repeat": "tf.lit(value)",
     "row_index": "t.with_row_index()",
     "row_number": "t.with_row_index()",
@@ -433,7 +436,7 @@ MODULE: dict[str, str] = {
     **{
         f"{verb}_{kind}": f"tf.table(polars.read_{kind}(path))"
         for verb in ("read", "scan")
-        for kind in ("avro", "csv", "delta", "excel", "ipc", "ndjson", "ods", "parquet", "lines")
+        for kind in ("avro", "excel", "ods", "lines")
     },
 }
 """By what another library calls it, what this module has."""

@@ -10,7 +10,7 @@ dropped. `counters` of the table tells how often.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import checked, count, rows
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppendTable",
     "BlinkTable",
+    "FileTable",
     "InputTable",
     "KeyedTable",
     "Token",
@@ -159,6 +160,41 @@ class AppendTable(_SourceTable):
     def append(self, data: object) -> Token:
         """Queue rows: whatever `tf.table` takes, or one dict of scalars for a single row."""
         return Token(self._source.append(data), self._graph)
+
+
+class Followed(Protocol):
+    """What looks for files that come."""
+
+    def refresh(self, table: FileTable) -> int: ...
+
+    def end(self) -> None: ...
+
+
+class FileTable(_SourceTable):
+    """A live table of files that come; made by `scan_parquet`, `scan_csv`, `scan_ndjson` and `scan_ipc`."""
+
+    __slots__ = ("_followed",)
+
+    def __init__(self, source: _native.Source, followed: Followed) -> None:
+        super().__init__(source)
+        self._followed = followed
+
+    def refresh(self) -> int:
+        """Look for files that came: their rows come with the next step.
+
+        Returns:
+            How many files were read.
+
+        Raises:
+            DataError: a file that cannot be read; the table fails with the same error.
+            StorageError: a file that was removed or written anew after it was read; the table fails with the same error.
+        """
+        return self._followed.refresh(self)
+
+    def close(self) -> None:
+        """Look for no more files; what was read comes with the next step, and then the table stays as it is."""
+        self._followed.end()
+        super().close()
 
 
 class BlinkTable(_SourceTable):

@@ -45,6 +45,7 @@ from tickframe.schema import Schema
 from tickframe.scopes import note as in_scope
 from tickframe.shape import Shape
 from tickframe.windows import Windows
+from tickframe.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -63,7 +64,9 @@ _MOST_KEYS = 1 << 12
 
 
 @check_all
-class Table(Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Windows, Joins, InOrder, Export, Following):
+class Table(
+    Look, Cells, Order, Extents, Shape, Pivots, ByGroups, UpdateBy, Windows, Joins, InOrder, Export, Writing, Following
+):
     """Rows in order, in named and typed columns. Make one with `tf.table`, a live source, or an operation.
 
     >>> import tickframe as tf
