@@ -53,6 +53,24 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "thiserror",
         ],
     ),
+    (
+        "files",
+        &["limits", "rowset", "graph", "column", "formula", "engine"],
+        &[
+            "arrow-cast",
+            "arrow-ipc",
+            "arrow-json",
+            "bytes",
+            "flate2",
+            "glob",
+            "memchr",
+            "parquet",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "zstd",
+        ],
+    ),
     ("barrage", &["limits", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
         "flight",
@@ -74,7 +92,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "native",
-        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "flight"],
+        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "files", "flight"],
         &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),

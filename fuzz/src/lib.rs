@@ -7,6 +7,7 @@ pub mod calls;
 pub mod casts;
 pub mod exchange;
 pub mod expressions;
+pub mod files;
 pub mod formulas;
 pub mod logs;
 pub mod plans;
@@ -21,6 +22,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("apply", calls::apply),
     ("casts", casts::casts),
     ("expressions", expressions::expressions),
+    ("files", |bytes| _ = files::files(bytes)),
     ("formulas", formulas::formulas),
     ("logs", logs::logs),
     ("metadata", |bytes| _ = exchange::metadata(bytes)),

@@ -122,8 +122,8 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
     ("given", "words"),
     [
         (["nothing.parquet"], "nothing.parquet: there is no such file"),
-        (["odd.txt"], "odd.txt: files are .parquet, .arrow, .feather or .csv"),
-        (["broken.feather"], "broken.feather: "),
+        (["odd.txt"], "odd.txt: files are .parquet, .arrow, .feather, .csv or .json"),
+        (["broken.feather"], "read_ipc: broken.feather: "),
         (["app"], "app: say what of the module is served: app:tables"),
         (["nowhere:tables"], "nowhere:tables: No module named 'nowhere'"),
         (["json:nothing"], "json:nothing: the module json has no nothing"),

@@ -116,10 +116,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], list[str]]] 
     "a file's name": (
         lambda t: tf.table("a.csv"),
         TypeMismatchError,
-        ["if 'a.csv' names a file", "polars.read_parquet(path)"],
+        ["if 'a.csv' names a file", "tf.read_csv(path)"],
     ),
-    "a path": (lambda t: tf.table(pathlib.PurePosixPath("a.csv")), TypeMismatchError, ["polars.read_parquet(path)"]),
-    "reading a file": (lambda t: tf.read_csv("a.csv"), AttributeError, ["tf.table(polars.read_csv(path))"]),
+    "a path": (lambda t: tf.table(pathlib.PurePosixPath("a.csv")), TypeMismatchError, ["tf.read_parquet(path)"]),
+    "reading a file": (lambda t: tf.read_ndjson("a.json"), AttributeError, ["tf.read_json(path)"]),
+    "a file that is not there": (lambda t: tf.read_csv("a.csv"), FileNotFoundError, ["a.csv: no such file"]),
     "a choice of rows outside of an aggregation": (
         lambda t: t.select(c("price").filter(c("size") > 1)),
         TypeError,

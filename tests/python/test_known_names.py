@@ -233,7 +233,7 @@ def test_the_words() -> None:
     assert said(lambda: tf.colm).endswith("did you mean 'col'?")
     assert said(lambda: t.selec).endswith("did you mean 'select'?")
     assert said(lambda: t.group_by("x").cov).startswith("groups have no 'cov'; here it is agg(tf.cov(a, b))")
-    assert said(lambda: tf.read_parquet).endswith("tf.table(polars.read_parquet(path))")
+    assert said(lambda: tf.read_avro).endswith("tf.table(polars.read_avro(path))")
     assert said(lambda: tf.sql) == "module 'tickframe' has no attribute 'sql': it is not there yet"
 
 

@@ -33,6 +33,7 @@ TESTED_BY = {
     "scopes": "test_followers.py",
     "spark.frame": "test_spark.py",
     "spark.stream": "test_spark_stream.py",
+    "scanning": "test_files.py",
     "stacking": "test_everyday_tables.py",
     "synced": "test_sync_filter.py",
     "testing": "test_clock.py",
