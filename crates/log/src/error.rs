@@ -21,8 +21,12 @@ pub enum Error {
     Gap { path: PathBuf, number: u64, last: String, missing: u64 },
     #[error("{path}: record {number} cannot follow {last}: numbers ascend")]
     Order { path: PathBuf, number: u64, last: u64 },
-    #[error("{path}: an earlier write failed ({cause}), so what is on disk is not known; open the log anew")]
+    #[error(
+        "{path}: an earlier write failed ({cause}), so what is on disk is not known; mend the log, or open it anew"
+    )]
     Broken { path: PathBuf, cause: String },
+    #[error("{path}: no base {what}")]
+    Base { path: PathBuf, what: String },
     #[error("{path}: cannot {action}: {source}")]
     Io { path: PathBuf, action: &'static str, source: io::Error },
 }
@@ -48,6 +52,7 @@ impl Error {
             | Error::Gap { path, .. }
             | Error::Order { path, .. }
             | Error::Broken { path, .. }
+            | Error::Base { path, .. }
             | Error::Io { path, .. } => path,
         }
     }

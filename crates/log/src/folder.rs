@@ -1,111 +1,188 @@
 //! The folder of a log: who owns it, what it says of itself, and files that are there whole or not at all.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::disk::{Disk, Guard, Written};
 use crate::error::Error;
 
-/// The format that this version writes and reads.
-pub(crate) const FORMAT: u32 = 2;
+/// The format of records in segments, and that of a folder which may hold a base.
+pub(crate) const RECORDS: u32 = 2;
+pub(crate) const BASES: u32 = 3;
 const MANIFEST: &str = "MANIFEST.json";
 const LOCK: &str = "LOCK";
-const PART: &str = "part";
+pub(crate) const PART: &str = "part";
 
-/// A folder that belongs to one log for as long as this lives.
+/// A folder that belongs to one log, and to a base that is written for it, for as long as one of them lives.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    /// Held for its lock.
-    _lock: File,
+    pub(crate) disk: Arc<dyn Disk>,
+    /// What the manifest says.
+    format: Mutex<u32>,
+    /// Whether a base is being written.
+    pub(crate) has_base_writer: AtomicBool,
+    _lock: Box<dyn Guard>,
 }
 
 impl Folder {
     /// Takes the folder, and makes it if it is not there.
-    pub(crate) fn take(path: &Path) -> Result<Folder, Error> {
-        make(path)?;
+    pub(crate) fn take(disk: Arc<dyn Disk>, path: &Path) -> Result<Folder, Error> {
+        make(&*disk, path)?;
         let lock = path.join(LOCK);
-        let file = File::options().create(true).truncate(false).write(true).open(&lock);
-        let file = file.map_err(Error::io("open", &lock))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Locked { path: path.to_path_buf() }),
-            Err(TryLockError::Error(source)) => return Err(Error::io("lock", &lock)(source)),
+        let guard = disk.lock(&lock).map_err(Error::io("lock", &lock))?;
+        let guard = guard.ok_or_else(|| Error::Locked { path: path.to_path_buf() })?;
+        let found = check_manifest(&*disk, path)?;
+        if found.is_none() {
+            // The folder may have been made by an owner that died before its name was durable.
+            settle(&*disk, path)?;
         }
-        let folder = Folder { path: path.to_path_buf(), _lock: file };
-        if !check_manifest(path)? {
-            folder.replace(MANIFEST, format!("{{\"format\": {FORMAT}}}\n").as_bytes())?;
-        }
+        let folder = Folder {
+            path: path.to_path_buf(),
+            disk,
+            format: Mutex::new(found.unwrap_or(0)),
+            has_base_writer: AtomicBool::new(false),
+            _lock: guard,
+        };
+        folder.declare(RECORDS)?;
         Ok(folder)
     }
 
-    /// Puts a file in the place of another, or of none: after a crash there is the old or the new one.
-    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> Result<(), Error> {
+    /// Says in the manifest, durably, that the folder is of this format, if it does not say so or more.
+    pub(crate) fn declare(&self, format: u32) -> Result<(), Error> {
+        let mut known = self.format.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known < format {
+            self.replace(MANIFEST, format!("{{\"format\": {format}}}\n").as_bytes()).map_err(|(error, _)| error)?;
+            *known = format;
+        }
+        Ok(())
+    }
+
+    /// Puts a file in the place of another, or of none: after a crash there is the old or the new one. On failure it is
+    /// said whether the new one may be there.
+    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> Result<Box<dyn Written>, (Error, bool)> {
         let target = self.path.join(name);
         let part = target.with_extension(PART);
-        let mut file = File::create(&part).map_err(Error::io("make", &part))?;
-        file.write_all(content).map_err(Error::io("write", &part))?;
-        file.sync_all().map_err(Error::io("sync", &part))?;
-        fs::rename(&part, &target).map_err(Error::io("rename", &part))?;
-        sync(&self.path)
+        let write = || {
+            let mut file = self.disk.create(&part).map_err(Error::io("make", &part))?;
+            file.write_all(content).map_err(Error::io("write", &part))?;
+            file.sync().map_err(Error::io("sync", &part))?;
+            Ok(file)
+        };
+        let file = write().map_err(|error| {
+            // Room is given back; what stays is taken away by the next owner.
+            let _ = self.disk.remove(&part);
+            (error, false)
+        })?;
+        self.name(&part, &target)?;
+        Ok(file)
+    }
+
+    /// Gives a synced file its name, durably. On failure it is said whether it may have it.
+    pub(crate) fn name(&self, part: &Path, target: &Path) -> Result<(), (Error, bool)> {
+        if let Err(source) = self.disk.rename(part, target) {
+            let _ = self.disk.remove(part);
+            return Err((Error::io("rename", part)(source), true));
+        }
+        self.sync().map_err(|error| (error, true))
+    }
+
+    /// Makes the names in the folder durable.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        self.disk.sync_folder(&self.path).map_err(Error::io("sync", &self.path))
+    }
+
+    pub(crate) fn remove(&self, path: &Path) -> Result<(), Error> {
+        match self.disk.remove(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Takes away what a crash left unfinished.
     pub(crate) fn tidy(&self) -> Result<(), Error> {
-        for path in entries(&self.path)? {
-            if path.extension().is_some_and(|extension| extension == PART) {
-                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-            }
-        }
-        Ok(())
+        let paths = entries(&*self.disk, &self.path)?;
+        paths
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == PART))
+            .try_for_each(|path| self.remove(path))
     }
+}
+
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Makes a folder and those above it, durably: a name is only safe once the folder that holds it is.
-fn make(path: &Path) -> Result<(), Error> {
-    if path.is_dir() {
+fn make(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    if disk.is_folder(path).map_err(Error::io("look at", path))? {
         return Ok(());
     }
-    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    make(above)?;
-    match fs::create_dir(path) {
+    let above = above(path);
+    if disk.is_folder(above).map_err(Error::io("look at", above))? {
+        settle(disk, above)?;
+    } else {
+        make(disk, above)?;
+    }
+    match disk.make_folder(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(Error::io("make the folder", path)(error)),
-        _ => sync(above),
+        _ => disk.sync_folder(above).map_err(Error::io("sync", above)),
     }
 }
 
-/// Makes the names in a folder durable.
-pub(crate) fn sync(folder: &Path) -> Result<(), Error> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))
+/// Makes the name of a folder that was there durable. One above it that we may not read was not made by us.
+fn settle(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    if path.parent().is_none() || path == Path::new(".") {
+        return Ok(());
+    }
+    match disk.sync_folder(above(path)) {
+        Err(error) if error.kind() != ErrorKind::PermissionDenied => Err(Error::io("sync", above(path))(error)),
+        _ => Ok(()),
+    }
 }
 
 /// The files of a folder, by name.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
-    let mut paths = read().map_err(Error::io("list", folder))?;
+pub(crate) fn entries(disk: &dyn Disk, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = disk.list(folder).map_err(Error::io("list", folder))?;
     paths.sort_unstable();
     Ok(paths)
 }
 
-/// Whether the folder says of itself that it is a log, of the format known here; an empty one says nothing.
-pub(crate) fn check_manifest(folder: &Path) -> Result<bool, Error> {
-    let path = folder.join(MANIFEST);
-    let text = match fs::read(&path) {
-        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(error) if error.kind() == ErrorKind::NotFound => return refuse_foreign(folder).map(|()| false),
-        Err(error) => return Err(Error::io("read", &path)(error)),
+/// A small file as it is.
+pub(crate) fn content(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let read = || {
+        let mut content = Vec::new();
+        disk.open(path)?.read_to_end(&mut content)?;
+        Ok::<_, io::Error>(content)
     };
-    let after = text.split_once("\"format\"").map_or("", |(_, after)| after);
-    let found: String = after.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
-    if found.parse() == Ok(FORMAT) {
-        return Ok(true);
+    match read() {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
     }
-    let found = if found.is_empty() { "no number".into() } else { found };
-    Err(Error::Format { path: folder.to_path_buf(), found, known: FORMAT })
 }
 
-fn refuse_foreign(folder: &Path) -> Result<(), Error> {
+/// The format that the folder says it is of, if it is one of those known here; an empty one says nothing.
+pub(crate) fn check_manifest(disk: &dyn Disk, folder: &Path) -> Result<Option<u32>, Error> {
+    let Some(text) = content(disk, &folder.join(MANIFEST))? else {
+        return refuse_foreign(disk, folder).map(|()| None);
+    };
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let after = text.split_once("\"format\"").map_or("", |(_, after)| after);
+    let found: String = after.trim_start_matches([':', ' ']).chars().take_while(char::is_ascii_digit).collect();
+    match found.parse() {
+        Ok(format @ (RECORDS | BASES)) => Ok(Some(format)),
+        _ => {
+            let found = if found.is_empty() { "no number".into() } else { found };
+            Err(Error::Format { path: folder.to_path_buf(), found, known: BASES })
+        }
+    }
+}
+
+fn refuse_foreign(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
     let ours = |path: &Path| path.extension().is_some_and(|extension| extension == PART) || path.ends_with(LOCK);
-    match entries(folder)?.iter().find(|path| !ours(path)) {
+    match entries(disk, folder)?.iter().find(|path| !ours(path)) {
         None => Ok(()),
         Some(other) => {
             let found = other.file_name().unwrap_or_default().to_string_lossy().into_owned();

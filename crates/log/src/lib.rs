@@ -20,6 +20,8 @@
 //! The guarantees and the file layout are in the README beside this crate.
 #![forbid(unsafe_code)]
 
+mod base;
+mod disk;
 mod error;
 mod folder;
 mod journal;
@@ -27,8 +29,12 @@ mod read;
 mod record;
 mod segment;
 pub mod sizes;
+mod survey;
+mod torn;
 
+pub use base::{Base, Finished, Part, Parts};
+pub use disk::{Disk, Guard, Readable, Written, real};
 pub use error::Error;
 pub use journal::Log;
 pub use read::{Records, read_all};
-pub use record::{Kind, Record, encode};
+pub use record::{Entry, Kind, Record, encode};

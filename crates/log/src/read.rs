@@ -1,11 +1,15 @@
 //! Reading a log from its first living record to its last, one file open at a time.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::base::Reach;
+use crate::disk::{Disk, real};
 use crate::error::Error;
 use crate::folder;
-use crate::record::{Kind, Record};
-use crate::segment::{self, Found, Walk};
+use crate::record::{Content, Kind, Record};
+use crate::segment::{self, Walk};
+use crate::survey::Survey;
 
 /// Whether a record may stand after the one with number `last`.
 pub(crate) fn follows(last: Option<u64>, number: u64, kind: Kind) -> bool {
@@ -30,41 +34,83 @@ pub(crate) fn misplaced(path: &Path, last: Option<u64>, number: u64) -> Error {
     }
 }
 
+/// The order of records, one after the other, of which those that a base holds are passed over.
+#[derive(Clone, Copy)]
+pub(crate) struct Chain {
+    /// Up to which record there is a base.
+    base: Option<u64>,
+    /// The last record that was met.
+    met: Option<u64>,
+}
+
+impl Chain {
+    pub(crate) fn of(base: Option<&Reach>) -> Chain {
+        Chain { base: base.and_then(|reach| reach.number), met: None }
+    }
+
+    /// The number of the last record, or of the base.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.met.max(self.base)
+    }
+
+    /// Whether it goes as far as the base.
+    pub(crate) fn reaches_base(&self) -> bool {
+        self.met >= self.base
+    }
+
+    /// Whether the next record is to be read, or in the base.
+    pub(crate) fn admit(&mut self, path: &Path, number: u64, kind: Kind) -> Result<bool, Error> {
+        let is_in_base = self.base.is_some_and(|base| number <= base);
+        let last = if self.met.is_some() { self.met } else { self.base };
+        // The first segment may begin anywhere before the base.
+        let is_first = is_in_base && self.met.is_none();
+        if !is_first && !follows(last, number, kind) {
+            return Err(misplaced(path, last, number));
+        }
+        self.met = Some(number);
+        Ok(!is_in_base)
+    }
+}
+
 /// The records of a log in order. The first error ends them.
 pub struct Records {
-    files: std::vec::IntoIter<PathBuf>,
+    disk: Arc<dyn Disk>,
+    /// Files, and how many bytes of each were there.
+    files: std::vec::IntoIter<(PathBuf, u64)>,
     walk: Option<Walk>,
-    last: Option<u64>,
-    ended: bool,
+    chain: Chain,
+    has_ended: bool,
 }
 
 impl Records {
-    pub(crate) fn of(files: Vec<PathBuf>) -> Records {
-        Records { files: files.into_iter(), walk: None, last: None, ended: false }
+    pub(crate) fn of(disk: Arc<dyn Disk>, base: Option<&Reach>, files: Vec<(PathBuf, u64)>) -> Records {
+        Records { disk, files: files.into_iter(), walk: None, chain: Chain::of(base), has_ended: false }
     }
 
     fn step(&mut self) -> Result<Option<Record>, Error> {
         loop {
             let Some(walk) = &mut self.walk else {
-                let Some(path) = self.files.next() else { return Ok(None) };
-                self.walk = Some(Walk::open(&path)?);
+                let Some((path, len)) = self.files.next() else { return Ok(None) };
+                let walk = Walk::open(&*self.disk, &path, Some(len))?;
+                if walk.len < len {
+                    return Err(Error::damaged(&path, walk.len, format!("the file ends before byte {len}")));
+                }
+                self.walk = Some(walk);
                 continue;
             };
             let at = walk.at;
-            match walk.next()? {
-                Found::Whole(record) => {
-                    if !follows(self.last, record.number, record.kind) {
-                        return Err(misplaced(&walk.path, self.last, record.number));
-                    }
-                    self.last = Some(record.number);
-                    return Ok(Some(record));
+            let Some(head) = walk.head()? else {
+                if at == 0 {
+                    return Err(walk.damaged("the file ends inside a record"));
                 }
-                // A file is there only once its first record is.
-                Found::End if at > 0 => self.walk = None,
-                Found::End => return Err(Error::damaged(&walk.path, 0, "the file is empty")),
-                Found::Torn if at > 0 && self.files.len() == 0 => return Ok(None),
-                Found::Torn => return Err(Error::damaged(&walk.path, at, "the file ends inside a record")),
+                self.walk = None;
+                continue;
+            };
+            let Content::Record(kind) = head.content else { return Err(walk.is_no_record(at)) };
+            if self.chain.admit(&walk.path, head.number, kind)? {
+                return Ok(Some(Record::of(head.number, kind, walk.rest(&head)?)));
             }
+            walk.pass(&head)?;
         }
     }
 }
@@ -73,18 +119,25 @@ impl Iterator for Records {
     type Item = Result<Record, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
+        if self.has_ended {
             return None;
         }
         let stepped = self.step().transpose();
-        self.ended = !matches!(stepped, Some(Ok(_)));
+        self.has_ended = !matches!(stepped, Some(Ok(_)));
         stepped
     }
 }
 
-/// The records of the log in a folder, which is neither taken nor mended: a torn tail is passed over.
+/// The records of the log in a folder, behind its base if there is one. The folder is neither taken nor mended: a torn
+/// tail is passed over.
 pub fn read_all(folder: &Path) -> Result<Vec<Record>, Error> {
-    folder::check_manifest(folder)?;
-    let (living, _) = segment::living(folder)?;
-    Records::of(living.into_iter().map(|(_, path)| path).collect()).collect()
+    let disk = real();
+    folder::check_manifest(&*disk, folder)?;
+    let survey = Survey::of(&*disk, folder)?;
+    let mut files = Vec::new();
+    for (at, (_, path)) in survey.living.iter().enumerate() {
+        let is_last = at + 1 == survey.living.len();
+        files.push((path.clone(), segment::scan(&*disk, path, is_last, |_, _, _| Ok(()))?.end));
+    }
+    Records::of(disk, survey.base.as_ref().map(|base| &base.reach), files).collect()
 }

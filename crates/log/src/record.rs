@@ -6,15 +6,21 @@
 //! | 4 | kind |
 //! | 8 | number |
 //! | 4 | length of the note |
-//! | 4 | nothing |
+//! | 4 | how it was written: see below |
 //! | 8 | length of the body |
 //! | 4 | check of note and body |
 //! | 4 | check of the 36 bytes above |
 //! | … | note, body |
 //! | 8 | `end of r` |
 //!
-//! Numbers are little-endian, checks CRC-32. The end is there so that space which the file system gave and never
-//! wrote, zeros, is told from bytes that were written and changed.
+//! Numbers are little-endian, checks CRC-32. How it was written: the highest bit says that the next record was written
+//! with this one, all of them or none; the rest is one more than the number of pieces of the disk (512 bytes) that are
+//! zeros in note, body and end, or nothing if they were not counted. So space that the file system gave and never wrote,
+//! zeros, is told from bytes that were written and changed.
+//!
+//! A base is made of the same, with kinds of its own.
+
+use crate::torn::zero_pieces;
 
 /// What a record is to those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,17 +33,33 @@ pub enum Kind {
     Whole,
 }
 
-impl Kind {
+/// What stands in a file: records in a segment, the others in a base.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    Record(Kind),
+    /// What a base is of.
+    Begin,
+    Part,
+    /// How many parts there are.
+    End,
+}
+
+const CONTENTS: [Content; 6] = [
+    Content::Record(Kind::Change),
+    Content::Record(Kind::AfterGap),
+    Content::Record(Kind::Whole),
+    Content::Begin,
+    Content::Part,
+    Content::End,
+];
+
+impl Content {
     fn code(self) -> u32 {
-        match self {
-            Kind::Change => 0,
-            Kind::AfterGap => 1,
-            Kind::Whole => 2,
-        }
+        CONTENTS.iter().position(|content| *content == self).unwrap_or_default() as u32
     }
 
-    fn of(code: u32) -> Option<Kind> {
-        [Kind::Change, Kind::AfterGap, Kind::Whole].into_iter().find(|kind| kind.code() == code)
+    fn of(code: u32) -> Option<Content> {
+        CONTENTS.get(code as usize).copied()
     }
 }
 
@@ -54,27 +76,57 @@ pub struct Record {
     pub body: Vec<u8>,
 }
 
+/// A record that is to be appended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry<'a> {
+    /// Its number.
+    pub number: u64,
+    /// What it is to those before it.
+    pub kind: Kind,
+    /// Where its rows came from.
+    pub note: &'a str,
+    /// Its rows.
+    pub body: &'a [u8],
+}
+
 pub(crate) const HEAD: usize = 40;
 pub(crate) const END: &[u8; 8] = b"end of r";
-const MAGIC: &[u8; 4] = b"TFR2";
+pub(crate) const MAGIC: &[u8; 4] = b"TFR2";
+const MORE: u32 = 1 << 31;
 
 /// What stands in front of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
+    pub(crate) content: Content,
     pub(crate) number: u64,
-    pub(crate) kind: Kind,
+    /// Whether the next record was written with this one.
+    pub(crate) is_followed: bool,
+    /// One more than the pieces of zeros behind the head; 0 if they were not counted.
+    zeros: u32,
     note: u32,
     body: u64,
     check: u32,
 }
 
 impl Head {
-    fn bytes(&self) -> [u8; HEAD] {
+    /// The head of a note and a body in pieces; none if the note is longer than one may be.
+    pub(crate) fn new(content: Content, number: u64, note: &str, body: &[&[u8]]) -> Option<Head> {
+        let mut check = crc32fast::Hasher::new();
+        check.update(note.as_bytes());
+        body.iter().for_each(|piece| check.update(piece));
+        let length = body.iter().map(|piece| piece.len() as u64).sum();
+        let note = u32::try_from(note.len()).ok()?;
+        Some(Head { content, number, is_followed: false, zeros: 0, note, body: length, check: check.finalize() })
+    }
+
+    pub(crate) fn bytes(&self) -> [u8; HEAD] {
+        let written = self.zeros | if self.is_followed { MORE } else { 0 };
         let mut bytes = [0; HEAD];
         bytes[..4].copy_from_slice(MAGIC);
-        bytes[4..8].copy_from_slice(&self.kind.code().to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.content.code().to_le_bytes());
         bytes[8..16].copy_from_slice(&self.number.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.note.to_le_bytes());
+        bytes[20..24].copy_from_slice(&written.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.body.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.check.to_le_bytes());
         let check = crc32fast::hash(&bytes[..36]);
@@ -89,9 +141,17 @@ impl Head {
         if word(36) != crc32fast::hash(&bytes[..36]) {
             return Err("the head of a record does not match its check");
         }
-        let kind =
-            Kind::of(word(4)).filter(|_| &bytes[..4] == MAGIC).ok_or("the head of a record is of no known kind")?;
-        Ok(Head { kind, number: long(8), note: word(16), body: long(24), check: word(32) })
+        let content =
+            Content::of(word(4)).filter(|_| &bytes[..4] == MAGIC).ok_or("the head of a record is of no known kind")?;
+        Ok(Head {
+            content,
+            number: long(8),
+            is_followed: word(20) & MORE != 0,
+            zeros: word(20) & !MORE,
+            note: word(16),
+            body: long(24),
+            check: word(32),
+        })
     }
 
     /// Bytes of the record behind its head; none if no file can be as long.
@@ -99,28 +159,52 @@ impl Head {
         self.body.checked_add(u64::from(self.note))?.checked_add(END.len() as u64)
     }
 
-    /// Note and body from what stands behind the head, the end taken off.
-    pub(crate) fn split(&self, mut rest: Vec<u8>) -> Result<Record, &'static str> {
-        if crc32fast::hash(&rest) != self.check {
+    /// How many pieces of zeros were written behind the head, if they were counted.
+    pub(crate) fn zeros(&self) -> Option<u64> {
+        u64::from(self.zeros).checked_sub(1)
+    }
+
+    /// What is wrong with the bytes behind the head.
+    pub(crate) fn check(&self, rest: &[u8]) -> Result<(), &'static str> {
+        let (rows, end) = rest.split_at(rest.len().saturating_sub(END.len()));
+        if end != END {
+            return Err("a record does not end as one");
+        }
+        if crc32fast::hash(rows) != self.check {
             return Err("the rows of a record do not match their check");
         }
+        Ok(())
+    }
+
+    /// Note and body from what stands behind the head.
+    pub(crate) fn split(&self, mut rest: Vec<u8>) -> Result<(String, Vec<u8>), &'static str> {
+        self.check(&rest)?;
+        rest.truncate(rest.len() - END.len());
         let body = rest.split_off(self.note as usize);
         let note = String::from_utf8(rest).map_err(|_| "the note of a record is no text")?;
-        Ok(Record { number: self.number, kind: self.kind, note, body })
+        Ok((note, body))
     }
+}
+
+/// Adds an entry to bytes that will stand at this place of a file; false if its note is longer than a note may be.
+pub(crate) fn push(bytes: &mut Vec<u8>, at: u64, entry: &Entry<'_>, is_followed: bool) -> bool {
+    let Some(head) = Head::new(Content::Record(entry.kind), entry.number, entry.note, &[entry.body]) else {
+        return false;
+    };
+    let begun = bytes.len();
+    bytes.reserve(HEAD + entry.note.len() + entry.body.len() + END.len());
+    bytes.extend([0; HEAD]);
+    bytes.extend(entry.note.as_bytes());
+    bytes.extend(entry.body);
+    bytes.extend(END);
+    let behind = begun + HEAD;
+    let zeros = zero_pieces(&bytes[behind..], at + behind as u64) as u32 + 1;
+    bytes[begun..behind].copy_from_slice(&Head { is_followed, zeros, ..head }.bytes());
+    true
 }
 
 /// A record as bytes; none if its note is longer than a note may be.
 pub fn encode(number: u64, kind: Kind, note: &str, body: &[u8]) -> Option<Vec<u8>> {
-    let mut check = crc32fast::Hasher::new();
-    check.update(note.as_bytes());
-    check.update(body);
-    let (length, check) = (u32::try_from(note.len()).ok()?, check.finalize());
-    let head = Head { number, kind, note: length, body: body.len() as u64, check };
-    let mut bytes = Vec::with_capacity(HEAD + note.len() + body.len() + END.len());
-    bytes.extend(head.bytes());
-    bytes.extend(note.as_bytes());
-    bytes.extend(body);
-    bytes.extend(END);
-    Some(bytes)
+    let mut bytes = Vec::new();
+    push(&mut bytes, 0, &Entry { number, kind, note, body }, false).then_some(bytes)
 }

@@ -1,12 +1,13 @@
 //! One file of a log: records one after the other.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::disk::{Disk, Readable};
 use crate::error::Error;
 use crate::folder;
-use crate::record::{END, HEAD, Head, Kind, Record};
+use crate::record::{Content, HEAD, Head, Kind, Record};
+use crate::torn::is_torn;
 
 const PREFIX: &str = "segment-";
 const SUFFIX: &str = ".log";
@@ -17,107 +18,148 @@ pub(crate) fn name(place: u64) -> String {
 }
 
 /// The segments of a folder in order: their places and paths.
-pub(crate) fn all(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
+pub(crate) fn all(disk: &dyn Disk, folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     let place = |path: &Path| {
         let name = path.file_name()?.to_str()?;
         let digits = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
         digits.parse().ok().filter(|place| self::name(*place) == name)
     };
-    let paths = folder::entries(folder)?;
-    Ok(paths.into_iter().filter_map(|path| Some((place(&path)?, path))).collect())
+    let paths = folder::entries(disk, folder)?;
+    let mut all: Vec<(u64, PathBuf)> = paths.into_iter().filter_map(|path| Some((place(&path)?, path))).collect();
+    all.sort_unstable();
+    Ok(all)
 }
 
-/// Those that count: from the last one that begins with all there is. None may be missing between them.
-pub(crate) fn living(folder: &Path) -> Result<(Vec<(u64, PathBuf)>, Vec<PathBuf>), Error> {
-    let mut all = all(folder)?;
-    let mut first = 0;
-    for (at, (_, path)) in all.iter().enumerate().rev() {
-        let begins = Walk::open(path)?.head()?;
-        if matches!(begins, Found::Whole(head) if head.kind == Kind::Whole) {
-            first = at;
-            break;
+/// The number of the record with all there is that a segment begins with, if it does.
+pub(crate) fn whole(disk: &dyn Disk, path: &Path) -> Result<Option<u64>, Error> {
+    let head = Walk::open(disk, path, None)?.head()?;
+    Ok(head.filter(|head| head.content == Content::Record(Kind::Whole)).map(|head| head.number))
+}
+
+/// What was found in a segment.
+pub(crate) struct Sound {
+    /// Where the last whole write ends, and where it begins.
+    pub(crate) end: u64,
+    pub(crate) last: u64,
+    /// Whether something is behind it.
+    pub(crate) is_torn: bool,
+}
+
+/// Goes through the records of a segment, and tells of each with its length, write by write. Those of the last one are
+/// read whole, and what a crash may have left behind them is passed over; of others the heads are enough: their rows are
+/// looked at as they are read.
+pub(crate) fn scan(
+    disk: &dyn Disk,
+    path: &Path,
+    is_last: bool,
+    mut found: impl FnMut(u64, Kind, u64) -> Result<(), Error>,
+) -> Result<Sound, Error> {
+    let mut walk = Walk::open(disk, path, None)?;
+    let (mut end, mut last) = (0, 0);
+    let mut group = Vec::new();
+    loop {
+        let begun = walk.at;
+        let head = if is_last { walk.next().map(|next| next.map(|(head, ..)| head)) } else { walk.passed() };
+        match head {
+            Ok(Some(head)) => {
+                let Content::Record(kind) = head.content else { return Err(walk.is_no_record(begun)) };
+                group.push((head.number, kind, walk.at - begun));
+                if !head.is_followed {
+                    group.drain(..).try_for_each(|(number, kind, bytes)| found(number, kind, bytes))?;
+                    (last, end) = (end, walk.at);
+                }
+            }
+            Ok(None) if begun > 0 && group.is_empty() => return Ok(Sound { end, last, is_torn: false }),
+            Err(error) if !matches!(error, Error::Damaged { .. }) => return Err(error),
+            ended => {
+                // A file is there only once its first records are.
+                if is_last && end > 0 && is_torn(&walk.left(end)?, end) {
+                    return Ok(Sound { end, last, is_torn: true });
+                }
+                return Err(ended
+                    .err()
+                    .unwrap_or_else(|| Error::damaged(path, begun, "the file ends inside a record")));
+            }
         }
     }
-    let living = all.split_off(first);
-    let dead = all.into_iter().map(|(_, path)| path).collect();
-    let begins_anew =
-        |path: &Path| Ok(matches!(Walk::open(path)?.head()?, Found::Whole(head) if head.kind == Kind::Whole));
-    let first = living.first();
-    // One that needs those before it names the nearest that is gone.
-    let begun = match first {
-        Some((place, path)) if *place == 0 || begins_anew(path)? => *place,
-        Some((place, _)) => place - 1,
-        None => 0,
-    };
-    for (wanted, (place, path)) in (begun..).zip(&living) {
-        if *place != wanted {
-            return Err(Error::Missing { path: folder.join(name(wanted)), later: path.clone() });
-        }
+}
+
+/// Tells of each record up to a place of a segment by its number and length.
+pub(crate) fn heads(disk: &dyn Disk, path: &Path, end: u64, mut found: impl FnMut(u64, u64)) -> Result<(), Error> {
+    let mut walk = Walk::open(disk, path, Some(end))?;
+    let mut begun = 0;
+    while let Some(head) = walk.passed()? {
+        found(head.number, walk.at - begun);
+        begun = walk.at;
     }
-    Ok((living, dead))
+    Ok(())
 }
 
-/// What stands at a place of a segment.
-pub(crate) enum Found<T> {
-    /// A whole one.
-    Whole(T),
-    /// The end of the file.
-    End,
-    /// A piece, which the end of the file cuts off, or zeros up to it.
-    Torn,
+/// The bytes of a file between two places.
+pub(crate) fn bytes(disk: &dyn Disk, path: &Path, begin: u64, end: u64) -> Result<Vec<u8>, Error> {
+    Walk::open(disk, path, Some(end))?.left(begin)
 }
 
-/// Goes through the records of one file.
+/// Goes through what stands in one file.
 pub(crate) struct Walk {
     pub(crate) path: PathBuf,
-    file: BufReader<File>,
+    file: BufReader<Box<dyn Readable>>,
     /// Where the next record begins.
     pub(crate) at: u64,
-    len: u64,
+    pub(crate) len: u64,
 }
 
 impl Walk {
-    pub(crate) fn open(path: &Path) -> Result<Walk, Error> {
+    /// Opens a file, of which no more than `most` bytes are looked at.
+    pub(crate) fn open(disk: &dyn Disk, path: &Path, most: Option<u64>) -> Result<Walk, Error> {
         let open = || {
-            let file = File::open(path)?;
-            let len = file.metadata()?.len();
+            let mut file = disk.open(path)?;
+            let len = file.seek(SeekFrom::End(0))?;
+            file.rewind()?;
             Ok((file, len))
         };
         let (file, len) = open().map_err(Error::io("open", path))?;
+        let len = most.map_or(len, |most| len.min(most));
         Ok(Walk { path: path.to_path_buf(), file: BufReader::new(file), at: 0, len })
     }
 
-    fn damaged(&self, what: &str) -> Error {
+    pub(crate) fn damaged(&self, what: &str) -> Error {
         Error::damaged(&self.path, self.at, what)
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        self.file.read_exact(bytes).map_err(Error::io("read", &self.path))
+    /// What stands at a place is not what its file is of.
+    pub(crate) fn is_no_record(&self, at: u64) -> Error {
+        Error::damaged(&self.path, at, "the head of a record is of no known kind")
+    }
+
+    fn fill(&mut self, bytes: u64) -> Result<Vec<u8>, Error> {
+        let exhausted =
+            |exhausted: limits::Exhausted| std::io::Error::new(ErrorKind::OutOfMemory, exhausted.to_string());
+        limits::ask(bytes).map_err(exhausted).map_err(Error::io("read", &self.path))?;
+        let mut filled = vec![0; bytes as usize];
+        self.file.read_exact(&mut filled).map_err(Error::io("read", &self.path))?;
+        Ok(filled)
     }
 
     /// The head of the next record, whose rest is there; the reader stands behind the head.
-    pub(crate) fn head(&mut self) -> Result<Found<Head>, Error> {
+    pub(crate) fn head(&mut self) -> Result<Option<Head>, Error> {
         let left = self.len.saturating_sub(self.at);
         if left == 0 {
-            return Ok(Found::End);
+            return Ok(None);
         }
         if left < HEAD as u64 {
-            return Ok(Found::Torn);
+            return Err(self.damaged("the file ends inside a record"));
         }
         let mut bytes = [0; HEAD];
-        self.fill(&mut bytes)?;
-        let head = match Head::from_bytes(&bytes) {
-            Ok(head) => head,
-            Err(_) if bytes == [0; HEAD] && self.is_zero_from_here()? => return Ok(Found::Torn),
-            Err(what) => return Err(self.damaged(what)),
-        };
+        self.file.read_exact(&mut bytes).map_err(Error::io("read", &self.path))?;
+        let head = Head::from_bytes(&bytes).map_err(|what| self.damaged(what))?;
         match head.rest() {
-            Some(rest) if rest <= left - HEAD as u64 => Ok(Found::Whole(head)),
-            _ => Ok(Found::Torn),
+            Some(rest) if rest <= left - HEAD as u64 => Ok(Some(head)),
+            _ => Err(self.damaged("the file ends inside a record")),
         }
     }
 
-    /// Passes over a record whose head was read.
+    /// Passes over the rest of a record whose head was read.
     pub(crate) fn pass(&mut self, head: &Head) -> Result<(), Error> {
         let rest = head.rest().unwrap_or_default();
         self.file.seek_relative(rest as i64).map_err(Error::io("seek in", &self.path))?;
@@ -125,44 +167,43 @@ impl Walk {
         Ok(())
     }
 
-    /// The record whose head was read.
-    pub(crate) fn record(&mut self, head: &Head) -> Result<Found<Record>, Error> {
+    /// The head of the next record, which is passed over.
+    fn passed(&mut self) -> Result<Option<Head>, Error> {
+        let head = self.head()?;
+        head.map(|head| self.pass(&head).map(|()| head)).transpose()
+    }
+
+    /// Note and body of the record whose head was read.
+    pub(crate) fn rest(&mut self, head: &Head) -> Result<(String, Vec<u8>), Error> {
         let rest = head.rest().unwrap_or_default();
-        let mut bytes = vec![0; rest as usize];
-        self.fill(&mut bytes)?;
-        let end = bytes.split_off(bytes.len() - END.len());
-        if end != END {
-            let last = self.at + HEAD as u64 + rest == self.len;
-            if last && end.iter().all(|byte| *byte == 0) {
-                return Ok(Found::Torn);
-            }
-            return Err(self.damaged("a record does not end as one"));
-        }
-        let record = head.split(bytes).map_err(|what| self.damaged(what))?;
+        let bytes = self.fill(rest)?;
+        let split = head.split(bytes).map_err(|what| self.damaged(what))?;
         self.at += HEAD as u64 + rest;
-        Ok(Found::Whole(record))
+        Ok(split)
     }
 
     /// The next record.
-    pub(crate) fn next(&mut self) -> Result<Found<Record>, Error> {
-        match self.head()? {
-            Found::Whole(head) => self.record(&head),
-            Found::End => Ok(Found::End),
-            Found::Torn => Ok(Found::Torn),
-        }
+    pub(crate) fn next(&mut self) -> Result<Option<(Head, String, Vec<u8>)>, Error> {
+        let Some(head) = self.head()? else { return Ok(None) };
+        let (note, body) = self.rest(&head)?;
+        Ok(Some((head, note, body)))
     }
 
-    fn is_zero_from_here(&mut self) -> Result<bool, Error> {
-        let mut piece = [0; 4096];
-        loop {
-            let read = self.file.read(&mut piece).map_err(Error::io("read", &self.path))?;
-            if read == 0 {
-                self.file.seek(SeekFrom::Start(self.at)).map_err(Error::io("seek in", &self.path))?;
-                return Ok(true);
-            }
-            if piece[..read].iter().any(|byte| *byte != 0) {
-                return Ok(false);
-            }
-        }
+    /// All that stands from a place on; nothing else can be read after it.
+    fn left(&mut self, at: u64) -> Result<Vec<u8>, Error> {
+        self.seek(at)?;
+        self.fill(self.len - at)
+    }
+
+    /// Goes to a place.
+    pub(crate) fn seek(&mut self, at: u64) -> Result<(), Error> {
+        self.at = at;
+        self.file.seek(SeekFrom::Start(at)).map(drop).map_err(Error::io("seek in", &self.path))
+    }
+}
+
+impl Record {
+    pub(crate) fn of(number: u64, kind: Kind, (note, body): (String, Vec<u8>)) -> Record {
+        Record { number, kind, note, body }
     }
 }

@@ -239,7 +239,7 @@ fn other_folders_and_formats_are_refused_in_words() {
     assert!(text.contains("batch-000000000000.arrow but no MANIFEST.json"), "{text}");
     fs::write(scratch.0.join("MANIFEST.json"), "{\"format\": 7}").unwrap();
     let text = Log::open(&scratch.0).err().unwrap().to_string();
-    assert!(text.contains("is of format 7, this version reads format 2"), "{text}");
+    assert!(text.contains("is of format 7, this version reads format 3"), "{text}");
 }
 
 /// Files of any content are read or refused.
