@@ -20,7 +20,7 @@ pub trait Disk: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Written>>;
     /// A file that is there, to be written at its end.
     fn append(&self, path: &Path) -> io::Result<Box<dyn Written>>;
-    /// Writes in the middle of a file that is there, durably.
+    /// Writes over bytes of a file that is there; durable once it is synced.
     fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()>;
     /// A file that is there, to be read.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Readable>>;
@@ -96,8 +96,7 @@ impl Disk for Real {
     fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
         let mut file = File::options().write(true).open(path)?;
         file.seek(SeekFrom::Start(at))?;
-        file.write_all(bytes)?;
-        file.sync_data()
+        file.write_all(bytes)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Readable>> {

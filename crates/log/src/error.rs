@@ -22,7 +22,7 @@ pub enum Error {
     #[error("{path}: record {number} cannot follow {last}: numbers ascend")]
     Order { path: PathBuf, number: u64, last: u64 },
     #[error(
-        "{path}: an earlier write failed ({cause}), so what is on disk is not known; mend the log, or open it anew"
+        "{path}: an earlier write failed ({cause}), so what is on disk is not known; open the log anew, or mend it"
     )]
     Broken { path: PathBuf, cause: String },
     #[error("{path}: no base {what}")]

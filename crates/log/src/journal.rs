@@ -456,13 +456,14 @@ fn segment_place(segments: &[Segment]) -> u64 {
 fn ready(disk: &dyn Disk, path: &Path, sound: &segment::Sound) -> Result<Box<dyn Written>, Error> {
     let mut file = disk.append(path).map_err(Error::io("open", path))?;
     if sound.is_torn {
-        let cut = file.set_len(sound.end).and_then(|()| file.sync());
-        cut.map_err(Error::io("cut the torn tail of", path))?;
+        file.set_len(sound.end).map_err(Error::io("cut the torn tail of", path))?;
     } else if sound.last > 0 {
         // A sync that failed for an owner before this one may have left the last write in memory alone, where a second
         // sync does not look. The first write of a segment was durable before it had its name.
         let last = segment::bytes(disk, path, sound.last, sound.end)?;
         disk.overwrite(path, sound.last, &last).map_err(Error::io("write again the last record of", path))?;
     }
+    // That owner may also have cut it.
+    file.sync().map_err(Error::io("sync", path))?;
     Ok(file)
 }

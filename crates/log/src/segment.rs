@@ -32,8 +32,9 @@ pub(crate) fn all(disk: &dyn Disk, folder: &Path) -> Result<Vec<(u64, PathBuf)>,
 
 /// The number of the record with all there is that a segment begins with, if it does.
 pub(crate) fn whole(disk: &dyn Disk, path: &Path) -> Result<Option<u64>, Error> {
-    let head = Walk::open(disk, path, None)?.head()?;
-    Ok(head.filter(|head| head.content == Content::Record(Kind::Whole)).map(|head| head.number))
+    let mut walk = Walk::open(disk, path, None)?;
+    let head = walk.head()?.ok_or_else(|| walk.damaged("the file ends inside a record"))?;
+    Ok((head.content == Content::Record(Kind::Whole)).then_some(head.number))
 }
 
 /// What was found in a segment.

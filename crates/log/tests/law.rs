@@ -4,22 +4,80 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use log::{Error, Kind, Log, Record, encode, read_all};
+use log::{Disk, Error, Guard, Kind, Log, Part, Readable, Record, Written, encode, read_all, real};
 
-struct Dice(u64);
+mod common;
+use common::{Dice, draw, drawn, entries, kept};
 
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
+/// The machine's disk that waits for nothing: these laws are of what stands in files.
+struct Hasty(Arc<dyn Disk>);
+
+struct Unsynced(Box<dyn Written>);
+
+impl Disk for Hasty {
+    fn is_folder(&self, path: &Path) -> io::Result<bool> {
+        self.0.is_folder(path)
     }
-
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.below(most)).map(|_| self.below(256) as u8).collect()
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        self.0.make_folder(path)
     }
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Guard>>> {
+        self.0.lock(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Written>> {
+        Ok(Box::new(Unsynced(self.0.create(path)?)))
+    }
+    fn append(&self, path: &Path) -> io::Result<Box<dyn Written>> {
+        Ok(Box::new(Unsynced(self.0.append(path)?)))
+    }
+    fn overwrite(&self, path: &Path, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.overwrite(path, at, bytes)
+    }
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Readable>> {
+        self.0.open(path)
+    }
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.0.list(folder)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Write for Unsynced {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Written for Unsynced {
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+}
+
+fn open(path: &Path) -> Result<Log, Error> {
+    Log::open_on(Arc::new(Hasty(real())), path)
 }
 
 /// A folder of its own, gone with the test.
@@ -48,36 +106,12 @@ impl Drop for Scratch {
     }
 }
 
-fn drawn<R>(seed: u64, run: impl FnOnce() -> R) -> R {
-    #[cfg(debug_assertions)]
-    return limits::Scope::drawn(seed).enter(run);
-    #[cfg(not(debug_assertions))]
-    {
-        let _ = seed; // a release has its real sizes
-        run()
-    }
-}
-
-fn draw(dice: &mut Dice, last: Option<u64>) -> Record {
-    let next = last.map_or(0, |last| last + 1);
-    let (kind, number) = match dice.below(12) {
-        0 => (Kind::Whole, last.unwrap_or(0) + dice.below(2)),
-        1 => (Kind::AfterGap, next + dice.below(4)),
-        _ => (Kind::Change, next),
-    };
-    let note = (0..dice.below(3)).map(|_| char::from(b'a' + dice.below(26) as u8)).collect();
-    Record { number, kind, note, body: dice.bytes(90) }
+fn append_all(log: &mut Log, records: &[Record]) {
+    log.append_all(&entries(records)).unwrap();
 }
 
 fn append(log: &mut Log, record: &Record) {
     log.append(record.number, record.kind, &record.note, &record.body).unwrap();
-}
-
-fn kept(model: &mut Vec<Record>, record: Record) {
-    if record.kind == Kind::Whole {
-        model.clear();
-    }
-    model.push(record);
 }
 
 fn read(log: &Log) -> Vec<Record> {
@@ -89,7 +123,7 @@ fn what_was_appended_is_read_also_after_it_was_opened_anew() {
     for seed in 0..40 {
         drawn(seed, || {
             let (scratch, mut dice) = (Scratch::new(), Dice(seed));
-            let mut log = Log::open(&scratch.0).unwrap();
+            let mut log = open(&scratch.0).unwrap();
             let mut model: Vec<Record> = Vec::new();
             for _ in 0..40 {
                 let record = draw(&mut dice, log.last());
@@ -97,7 +131,7 @@ fn what_was_appended_is_read_also_after_it_was_opened_anew() {
                 kept(&mut model, record);
                 if dice.below(5) == 0 {
                     drop(log);
-                    log = Log::open(&scratch.0).unwrap();
+                    log = open(&scratch.0).unwrap();
                 }
                 assert_eq!((read(&log), log.len()), (model.clone(), model.len() as u64), "seed {seed}");
                 assert_eq!(log.last(), model.last().map(|record| record.number));
@@ -107,24 +141,35 @@ fn what_was_appended_is_read_also_after_it_was_opened_anew() {
     }
 }
 
-/// Writes records, of which no segment holds more than a few.
-fn written(seed: u64) -> (Scratch, Vec<Record>) {
+/// Writes records, some of them together, of which no segment holds more than a few. Beside all records that are there:
+/// how many there were after each write.
+fn written(seed: u64) -> (Scratch, Vec<Record>, Vec<usize>) {
     let (scratch, mut dice) = (Scratch::new(), Dice(seed));
-    let mut log = Log::open(&scratch.0).unwrap();
-    let mut model = Vec::new();
-    for _ in 0..12 {
-        let record = Record { body: dice.bytes(30), ..draw(&mut dice, log.last()) };
-        append(&mut log, &record);
-        kept(&mut model, record);
+    let mut log = open(&scratch.0).unwrap();
+    let (mut model, mut writes) = (Vec::new(), Vec::new());
+    for _ in 0..7 {
+        let mut group: Vec<Record> = Vec::new();
+        for _ in 0..1 + dice.below(3) {
+            let last = group.last().map(|record: &Record| record.number).or(log.last());
+            group.push(Record { body: dice.bytes(30), ..draw(&mut dice, last) });
+        }
+        append_all(&mut log, &group);
+        for record in group {
+            if record.kind == Kind::Whole {
+                writes.clear();
+            }
+            kept(&mut model, record);
+        }
+        writes.push(model.len());
     }
-    (scratch, model)
+    (scratch, model, writes)
 }
 
 #[test]
 fn a_tail_cut_anywhere_leaves_the_whole_records_before_it_and_goes_on() {
     for seed in 1..8 {
         drawn(seed, || {
-            let (scratch, model) = written(seed);
+            let (scratch, model, writes) = written(seed);
             let last = scratch.segments().pop().unwrap();
             let bytes = fs::read(&last).unwrap();
             for zeros in [false, true] {
@@ -133,11 +178,12 @@ fn a_tail_cut_anywhere_leaves_the_whole_records_before_it_and_goes_on() {
                     torn.resize(if zeros { bytes.len() } else { cut }, 0);
                     fs::write(&last, &torn).unwrap();
                     let found = read_all(&scratch.0);
-                    let opened = Log::open(&scratch.0).map(|log| (read(&log), log));
+                    let opened = open(&scratch.0).map(|log| (read(&log), log));
                     match (found, opened) {
                         (Ok(found), Ok((again, mut log))) => {
                             assert_eq!(found, again);
                             assert_eq!(found, model[..found.len()]);
+                            assert!(writes.contains(&found.len()), "half of a write: {} of {writes:?}", found.len());
                             let next = Record {
                                 number: log.last().unwrap() + 1,
                                 kind: Kind::Change,
@@ -169,7 +215,7 @@ fn a_tail_cut_anywhere_leaves_the_whole_records_before_it_and_goes_on() {
 fn every_changed_byte_is_told_with_its_file() {
     for seed in 1..6 {
         drawn(seed, || {
-            let (scratch, model) = written(seed);
+            let (scratch, model, _) = written(seed);
             for path in scratch.segments() {
                 let bytes = fs::read(&path).unwrap();
                 for at in 0..bytes.len() {
@@ -179,7 +225,7 @@ fn every_changed_byte_is_told_with_its_file() {
                     let error = read_all(&scratch.0).expect_err("a byte differs");
                     assert!(matches!(&error, Error::Damaged { offset, .. } if *offset <= at as u64), "{error}");
                     assert_eq!(error.path(), path);
-                    let opened = Log::open(&scratch.0).and_then(|log| log.read().collect::<Result<Vec<_>, _>>());
+                    let opened = open(&scratch.0).and_then(|log| log.read().collect::<Result<Vec<_>, _>>());
                     assert_eq!(opened.expect_err("a byte differs").path(), path);
                 }
                 fs::write(&path, &bytes).unwrap();
@@ -189,28 +235,139 @@ fn every_changed_byte_is_told_with_its_file() {
     }
 }
 
+/// Pieces of the disk that a record filled with zeros are no sign of a write that was torn.
+#[test]
+fn a_changed_byte_of_a_last_record_of_zeros_is_told() {
+    let scratch = Scratch::new();
+    let mut log = open(&scratch.0).unwrap();
+    log.append(0, Kind::Change, "", b"first").unwrap();
+    log.append(1, Kind::Change, "", &[0; 3000]).unwrap();
+    drop(log);
+    let path = scratch.segments().pop().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        if bytes[at] == 0 && at % 41 != 0 {
+            continue;
+        }
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        fs::write(&path, &changed).unwrap();
+        assert!(matches!(read_all(&scratch.0), Err(Error::Damaged { .. })), "byte {at}");
+    }
+    // A piece that was lost is one more.
+    let mut torn = bytes;
+    torn[512..].fill(0);
+    fs::write(&path, &torn).unwrap();
+    assert_eq!(open(&scratch.0).unwrap().last(), Some(0));
+}
+
 #[test]
 fn a_missing_segment_is_told() {
     for seed in 1..20 {
         drawn(seed, || {
-            let (scratch, _) = written(seed);
+            let (scratch, ..) = written(seed);
             let paths = scratch.segments();
             for path in &paths[..paths.len() - 1] {
                 let bytes = fs::read(path).unwrap();
                 fs::remove_file(path).unwrap();
                 let error = read_all(&scratch.0).expect_err("a file is gone");
                 assert!(matches!(&error, Error::Missing { path: missing, .. } if missing == path), "{error}");
-                assert_eq!(Log::open(&scratch.0).err().unwrap().path(), path);
+                assert_eq!(open(&scratch.0).err().unwrap().path(), path);
                 fs::write(path, bytes).unwrap();
             }
         });
     }
 }
 
+/// A log on a base of some parts, with records in two segments behind it.
+fn based() -> (Scratch, PathBuf, Vec<Part>) {
+    let (scratch, mut dice) = (Scratch::new(), Dice(5));
+    let mut log = open(&scratch.0).unwrap();
+    (0..3).for_each(|number| log.append(number, Kind::Change, "", b"before").unwrap());
+    let mut base = log.begin_base(Some(1)).unwrap();
+    let parts: Vec<Part> = (0..4).map(|nth| Part { note: format!("part {nth}"), body: dice.bytes(40) }).collect();
+    parts.iter().for_each(|part| base.push(&part.note, &[&part.body]).unwrap());
+    log.append(3, Kind::Change, "", b"behind").unwrap();
+    let base = base.finish().unwrap();
+    assert_eq!((base.number(), base.bytes() > 0), (Some(1), true));
+    log.adopt(base).unwrap();
+    let path = scratch.0.join("base-00000000000000000001.log");
+    (scratch, path, parts)
+}
+
+#[test]
+fn a_base_takes_the_place_of_what_is_in_it() {
+    for seed in 1..20 {
+        drawn(seed, || {
+            let (scratch, path, parts) = based();
+            let log = open(&scratch.0).unwrap();
+            assert_eq!((log.base_number(), log.last(), log.len()), (Some(Some(1)), Some(3), 2));
+            assert_eq!(log.parts().map(Result::unwrap).collect::<Vec<_>>(), parts);
+            assert_eq!(read(&log).iter().map(|record| record.number).collect::<Vec<_>>(), [2, 3]);
+            assert_eq!(read_all(&scratch.0).unwrap(), read(&log));
+            assert_eq!((log.base_bytes(), log.change_bytes()), (fs::metadata(&path).unwrap().len(), 48 * 2 + 12));
+            assert!(fs::read_to_string(scratch.0.join("MANIFEST.json")).unwrap().contains("\"format\": 3"));
+        });
+    }
+}
+
+#[test]
+fn every_changed_or_missing_byte_of_a_base_is_told_with_its_file() {
+    let (scratch, path, parts) = based();
+    let bytes = fs::read(&path).unwrap();
+    let parts_of = || open(&scratch.0)?.parts().collect::<Result<Vec<_>, _>>();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        for (content, place) in [(&changed[..], at), (&bytes[..at], at)] {
+            fs::write(&path, content).unwrap();
+            let error = parts_of().expect_err("a byte differs");
+            assert!(matches!(&error, Error::Damaged { offset, .. } if *offset <= place as u64), "{error}");
+            assert_eq!(error.path(), path);
+        }
+    }
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(parts_of().unwrap(), parts);
+    let segment = scratch.0.join("segment-000000000000.log");
+    fs::rename(&segment, scratch.0.join("elsewhere")).unwrap();
+    let error = parts_of().expect_err("a segment is gone");
+    assert!(
+        matches!(&error, Error::Missing { path: missing, later } if *missing == segment && *later == path),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_base_is_refused_in_words_where_there_can_be_none() {
+    let scratch = Scratch::new();
+    let mut log = open(&scratch.0).unwrap();
+    (0..3).for_each(|number| log.append(number, Kind::Change, "", b"").unwrap());
+    let text = log.begin_base(Some(3)).err().unwrap().to_string();
+    assert!(text.ends_with("no base goes up to record 3: the log has nothing to record 2"), "{text}");
+    log.append(2, Kind::Whole, "", b"all").unwrap();
+    let text = log.begin_base(Some(1)).err().unwrap().to_string();
+    assert!(text.ends_with("no base goes up to record 1: the log has record 2 to record 2"), "{text}");
+    let base = log.begin_base(Some(2)).unwrap();
+    let text = log.begin_base(Some(2)).err().unwrap().to_string();
+    assert!(text.ends_with("no base is begun while another one is being written, or waits to be adopted"), "{text}");
+    drop(base);
+    assert!(fs::read_dir(&scratch.0).unwrap().all(|entry| entry.unwrap().path().extension() != Some("part".as_ref())));
+    let other = Scratch::new();
+    let strange = open(&other.0).unwrap().begin_base(None).unwrap().finish().unwrap();
+    let text = log.adopt(strange).unwrap_err().to_string();
+    assert!(text.contains("no base of another log"), "{text}");
+    // The writer of a base holds the folder, whoever else let it go.
+    let base = log.begin_base(Some(2)).unwrap();
+    drop(log);
+    assert!(matches!(open(&scratch.0).err().unwrap(), Error::Locked { .. }));
+    drop(base);
+    assert_eq!(open(&scratch.0).unwrap().base_number(), None);
+}
+
 #[test]
 fn numbers_follow_one_another() {
     let scratch = Scratch::new();
-    let mut log = Log::open(&scratch.0).unwrap();
+    let mut log = open(&scratch.0).unwrap();
     assert!(matches!(log.append(3, Kind::Change, "", b""), Err(Error::Gap { number: 3, missing: 0, .. })));
     log.append(3, Kind::AfterGap, "", b"").unwrap();
     assert!(matches!(log.append(5, Kind::Change, "", b""), Err(Error::Gap { number: 5, missing: 4, .. })));
@@ -223,11 +380,11 @@ fn numbers_follow_one_another() {
 #[test]
 fn a_folder_has_one_owner() {
     let scratch = Scratch::new();
-    let log = Log::open(&scratch.0).unwrap();
-    let text = Log::open(&scratch.0).err().unwrap().to_string();
+    let log = open(&scratch.0).unwrap();
+    let text = open(&scratch.0).err().unwrap().to_string();
     assert!(text.contains("in use") && text.contains(scratch.0.to_str().unwrap()), "{text}");
     drop(log);
-    assert!(Log::open(&scratch.0).is_ok());
+    assert!(open(&scratch.0).is_ok());
 }
 
 #[test]
@@ -235,10 +392,10 @@ fn other_folders_and_formats_are_refused_in_words() {
     let scratch = Scratch::new();
     fs::create_dir_all(&scratch.0).unwrap();
     fs::write(scratch.0.join("batch-000000000000.arrow"), b"rows").unwrap();
-    let text = Log::open(&scratch.0).err().unwrap().to_string();
+    let text = open(&scratch.0).err().unwrap().to_string();
     assert!(text.contains("batch-000000000000.arrow but no MANIFEST.json"), "{text}");
     fs::write(scratch.0.join("MANIFEST.json"), "{\"format\": 7}").unwrap();
-    let text = Log::open(&scratch.0).err().unwrap().to_string();
+    let text = open(&scratch.0).err().unwrap().to_string();
     assert!(text.contains("is of format 7, this version reads format 3"), "{text}");
 }
 
@@ -246,9 +403,9 @@ fn other_folders_and_formats_are_refused_in_words() {
 #[test]
 fn strangers_bytes_are_read_or_refused() {
     let scratch = Scratch::new();
-    drop(Log::open(&scratch.0).unwrap());
+    drop(open(&scratch.0).unwrap());
     let mut dice = Dice(9);
-    let (other, _) = written(3);
+    let (other, ..) = written(3);
     let good = fs::read(&other.segments()[0]).unwrap();
     for _ in 0..3000 {
         let mut bytes = if dice.below(2) == 0 { dice.bytes(120) } else { good.clone() };
@@ -271,13 +428,13 @@ fn strangers_bytes_are_read_or_refused() {
 #[test]
 fn seventy_thousand_records_are_opened_and_read() {
     let scratch = Scratch::new();
-    drop(Log::open(&scratch.0).unwrap());
+    drop(open(&scratch.0).unwrap());
     // Written at once: each append waits for the disk.
     let bytes: Vec<u8> = (0..70_000u64)
         .flat_map(|number| encode(number, Kind::Change, "note", &number.to_le_bytes()).unwrap())
         .collect();
     fs::write(scratch.0.join("segment-000000000000.log"), bytes).unwrap();
-    let log = Log::open(&scratch.0).unwrap();
+    let log = open(&scratch.0).unwrap();
     assert_eq!((log.last(), log.len()), (Some(69_999), 70_000));
     assert!(read(&log).iter().enumerate().all(|(at, record)| record.body == (at as u64).to_le_bytes()));
 }
