@@ -43,6 +43,7 @@ pub use schema::{WireSchema, original, read_schema};
 pub use shifts::{decode_shifts, encode_shifts};
 pub use subscriber::{BlinkRows, Outgoing, Subscriber};
 pub use train::{Cells, Limits, Train, TrainMessage};
+pub use values::from_wire;
 
 /// Why bytes are not what they should be.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 //!
 //! Cost of an update: the rows that come and those that go.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -21,7 +21,7 @@ use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
-use crate::table::handle::Table;
+use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
@@ -31,6 +31,20 @@ use crate::table::update::TableUpdate;
 pub struct BlinkTable {
     table: Table,
     queue: Arc<Queue<Vec<Chunk>>>,
+}
+
+/// A blink table that its holder does not keep alive.
+#[derive(Clone)]
+pub struct WeakBlinkTable {
+    table: WeakTable,
+    queue: Weak<Queue<Vec<Chunk>>>,
+}
+
+impl WeakBlinkTable {
+    /// The table, while somebody else holds it.
+    pub fn upgrade(&self) -> Option<BlinkTable> {
+        Some(BlinkTable { table: self.table.upgrade()?, queue: self.queue.upgrade()? })
+    }
 }
 
 impl BlinkTable {
@@ -53,6 +67,11 @@ impl BlinkTable {
     /// The live table.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// A handle that does not keep it alive.
+    pub fn downgrade(&self) -> WeakBlinkTable {
+        WeakBlinkTable { table: self.table.downgrade(), queue: Arc::downgrade(&self.queue) }
     }
 
     /// Queues rows; they are there in one step, together.

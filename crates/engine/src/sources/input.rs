@@ -8,7 +8,7 @@
 //! One call is applied in this order: remove (before-keys), shift, modify and add (after-keys). A call that breaks the
 //! update law fails at once and applies nothing. Cost of an update: proportional to the call.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
@@ -24,7 +24,7 @@ use crate::sources::feed::{Queue, Token, Validator, Weighed};
 use crate::sources::layered::{Given, layered};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
-use crate::table::handle::Table;
+use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
 use crate::table::rows::LiveRows;
 use crate::table::store::{Store, Writes};
@@ -48,6 +48,20 @@ pub struct Apply {
 pub struct InputTable {
     table: Table,
     queue: Arc<Queue<Call>>,
+}
+
+/// An input table that its holder does not keep alive.
+#[derive(Clone)]
+pub struct WeakInputTable {
+    table: WeakTable,
+    queue: Weak<Queue<Call>>,
+}
+
+impl WeakInputTable {
+    /// The table, while somebody else holds it.
+    pub fn upgrade(&self) -> Option<InputTable> {
+        Some(InputTable { table: self.table.upgrade()?, queue: self.queue.upgrade()? })
+    }
 }
 
 /// The judge that validates calls by the update law.
@@ -118,6 +132,11 @@ impl InputTable {
     /// The live table.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// A handle that does not keep it alive.
+    pub fn downgrade(&self) -> WeakInputTable {
+        WeakInputTable { table: self.table.downgrade(), queue: Arc::downgrade(&self.queue) }
     }
 
     /// Queues a change. It is validated at once, against the table as it will be after the calls already queued.

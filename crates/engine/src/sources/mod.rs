@@ -21,12 +21,12 @@ mod transaction;
 mod tests;
 
 pub use append::AppendTable;
-pub use blink::BlinkTable;
+pub use blink::{BlinkTable, WeakBlinkTable};
 pub use fed::Feeding;
 pub use feed::{Token, waiting_bytes};
 pub use fixed::{empty, from_chunks, of_columns, selected};
 pub use generated::{Generated, Generator};
-pub use input::{Apply, InputTable};
+pub use input::{Apply, InputTable, WeakInputTable};
 pub use keyed::KeyedTable;
 pub use publisher::Publisher;
 pub use release::{Release, Replay};
