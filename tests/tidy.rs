@@ -77,6 +77,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
         &["limits", "rowset", "graph", "formula", "engine", "barrage"],
         &[
             "arrow-ipc",
+            "arrow-row",
             "base64",
             "bytes",
             "getrandom",
@@ -85,8 +86,10 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "hyper",
             "hyper-util",
             "prost",
+            "rustls-native-certs",
             "thiserror",
             "tokio",
+            "tokio-rustls",
             "tonic",
         ],
     ),

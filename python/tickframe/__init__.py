@@ -139,6 +139,7 @@ from tickframe.reductions import (
     sum,
     var,
 )
+from tickframe.remote import Connection, RemoteState, connect
 from tickframe.rolled import RollingGroups
 from tickframe.scanning import scan_csv, scan_ipc, scan_ndjson, scan_parquet
 from tickframe.schema import Schema
@@ -205,6 +206,7 @@ __all__ = [
     "Boolean",
     "Column",
     "Config",
+    "Connection",
     "DataType",
     "Date",
     "Datetime",
@@ -234,6 +236,7 @@ __all__ = [
     "PartitionedProxy",
     "PartitionedTable",
     "Plan",
+    "RemoteState",
     "RollingGroups",
     "RowSet",
     "Schema",
@@ -269,6 +272,7 @@ __all__ = [
     "concat",
     "concat_list",
     "concat_str",
+    "connect",
     "corr",
     "count",
     "cov",

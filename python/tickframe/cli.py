@@ -99,11 +99,16 @@ def _serve(given: argparse.Namespace) -> int:
     port = given.port if given.port is not None else own.get("port", 0)
     token: Any = given.token or os.environ.get("TICKFRAME_TOKEN") or own.get("token")
     insecure = given.insecure or own.get("insecure", False)
+    tls = given.tls or own.get("tls")
     tables = _tables(what)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    with tf.serve(tables, host=host, port=port, token=False if given.no_token else token, insecure=insecure) as server:
+    if isinstance(tls, list):
+        tls = tuple(tls)
+    if given.no_token:
+        token = False
+    with tf.serve(tables, host=host, port=port, token=token, tls=tls, insecure=insecure) as server:
         print(f"serving {', '.join(server.tables) or 'no tables yet'} at {server.url}", flush=True)
         if server.token is not None:
             print(f"token: {server.token}", flush=True)
@@ -133,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--no-token", action="store_true", help="let anybody call who reaches this machine's own address"
     )
+    serve.add_argument("--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="encrypt: two files in PEM form")
     serve.add_argument("--insecure", action="store_true", help="listen on another address, without encryption")
     serve.set_defaults(run=_serve)
     doctor = commands.add_parser("doctor", help="print versions, and each setting with where it comes from")

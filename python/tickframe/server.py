@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import atexit
 import ipaddress
+import os
 import secrets
 import socket
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tickframe import _native, errors
 from tickframe.arguments import instance
 from tickframe.graph import graph_for_source
 from tickframe.handles import is_table, table_of
+from tickframe.partitioned import PartitionedTable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,10 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "serve"]
 
+#: A file in PEM form: its path, or its bytes.
+PEM = str | os.PathLike[str] | bytes
+
 _running: weakref.WeakSet[Server] = weakref.WeakSet()
 
 
-class _Served(MutableMapping[str, "Table"]):
+class _Served(MutableMapping[str, Any]):
     """The tables of a server by name: what is set is served from then on."""
 
     __slots__ = ("_native",)
@@ -42,13 +47,13 @@ class _Served(MutableMapping[str, "Table"]):
     def __init__(self, native: _native.FlightServer) -> None:
         self._native = native
 
-    def __getitem__(self, name: object) -> Table:
+    def __getitem__(self, name: object) -> Table | PartitionedTable:
         found = self._native.table(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(name)
-        return table_of(found)
+        return PartitionedTable(found) if isinstance(found, _native.Partitioned) else table_of(found)
 
-    def __setitem__(self, name: str, table: Table) -> None:
+    def __setitem__(self, name: str, table: Table | PartitionedTable) -> None:
         name, table = _name(name), _table(name, table)
         if self._native.sessions is None:
             raise errors.InvalidOperationError(f"serve: {name!r} cannot be served: the server was stopped")
@@ -76,27 +81,29 @@ def _name(name: object) -> str:
     return name
 
 
-def _table(name: object, table: object) -> Table:
-    if not is_table(table):
-        raise errors.TypeMismatchError(f"serve: {name!r} is {type(table).__name__}, not a Table")
+def _table(name: object, table: object) -> Table | PartitionedTable:
+    if not (is_table(table) or isinstance(table, PartitionedTable)):
+        raise errors.TypeMismatchError(f"serve: {name!r} is {type(table).__name__}, not a Table or a PartitionedTable")
     return table
 
 
 class Server:
     """A server that runs, made by :func:`serve`; a context manager that stops it."""
 
-    def __init__(self, native: _native.FlightServer, token: str | None) -> None:
+    def __init__(self, native: _native.FlightServer, token: str | None, *, encrypted: bool = False) -> None:
         if not isinstance(native, _native.FlightServer):
             raise errors.TypeMismatchError("a Server is made by tickframe.serve")
         self._native = native
         self._token = token
+        self._scheme = "grpc+tls" if encrypted else "grpc"
         _running.add(self)
 
     @property
     def url(self) -> str:
         """Where it listens, as Flight clients write it."""
         host = self._native.host
-        return f"grpc://[{host}]:{self._native.port}" if ":" in host else f"grpc://{host}:{self._native.port}"
+        host = f"[{host}]" if ":" in host else host
+        return f"{self._scheme}://{host}:{self._native.port}"
 
     @property
     def token(self) -> str | None:
@@ -104,8 +111,8 @@ class Server:
         return self._token
 
     @property
-    def tables(self) -> MutableMapping[str, Table]:
-        """The tables by name. A table set here is served from then on, a deleted one no longer."""
+    def tables(self) -> MutableMapping[str, Any]:
+        """The tables by name, and the partitioned ones. What is set here is served from then on, a deleted one no longer."""
         return _Served(self._native)
 
     @property
@@ -155,12 +162,31 @@ def _secret(token: object) -> str | None:
     return token
 
 
+def pem(given: object, method: str, what: str) -> bytes:
+    """The text of a file in PEM form, given as its path or as it is."""
+    if isinstance(given, bytes):
+        return given
+    if not isinstance(given, (str, os.PathLike)):
+        raise errors.TypeMismatchError(f"{method}: {what} is a path or bytes, not {type(given).__name__}")
+    with open(given, "rb") as file:  # noqa: PTH123 - a path of any kind
+        return file.read()
+
+
+def _pair(tls: object) -> tuple[bytes, bytes] | None:
+    if tls is None:
+        return None
+    if not isinstance(tls, tuple) or len(tls) != 2:
+        raise errors.TypeMismatchError(f"serve: tls is a pair (certificate, key), not {type(tls).__name__}")
+    return pem(tls[0], "serve", "the certificate of tls"), pem(tls[1], "serve", "the key of tls")
+
+
 def serve(
-    tables: Mapping[str, Table] | None = None,
+    tables: Mapping[str, Table | PartitionedTable] | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
     token: str | Literal[False] | None = None,
+    tls: tuple[PEM, PEM] | None = None,
     resolvers: Mapping[str, Callable[[str], Table | None]] | None = None,
     graph: Graph | None = None,
     insecure: bool = False,
@@ -171,20 +197,25 @@ def serve(
     static table of ``Server.tables``.
 
     Args:
-        tables: The tables by name. ``Server.tables`` takes more later.
-        host: Where to listen. Other addresses than this machine's own are refused, since the server has no TLS.
+        tables: The tables by name, also partitioned ones. ``Server.tables`` takes more later.
+        host: Where to listen. Other addresses than this machine's own want ``tls`` and a token.
         port: The port; 0 is any free one.
         token: What clients must send, as ``authorization: Bearer TOKEN`` or as the password of any name; by default
             a random one. False lets anybody call who reaches this machine's own address.
+        tls: Certificate (with those that vouch for it behind it) and private key, each a path of a PEM file or its
+            bytes: what is sent is encrypted then.
         resolvers: Functions that give tables by name, by the text with which their tickets begin: the function of
             ``"db/"`` is called with ``"x"`` for the ticket ``"db/x"``, and gives a table or None.
         graph: Where clients make live tables, such as time and input tables; the default graph without it.
-        insecure: Listen on another address although nothing that is sent is encrypted. It still wants a token.
+        insecure: Listen on another address without ``tls``: nothing that is sent is encrypted, which a warning says. It
+            still wants a token.
 
     Raises:
         TypeMismatchError: Something is not a table, a name or a function.
-        InvalidOperationError: The address is not this machine's own, or the token cannot be sent.
-        OSError: The port is taken.
+        InvalidOperationError: The address is not this machine's own and there is no ``tls`` or no token; the token cannot
+            be sent.
+        ValueError: Certificate or key cannot be read, or they do not belong together.
+        OSError: The port is taken, or a file is not there.
 
     Examples:
         >>> import tickframe as tf
@@ -213,24 +244,32 @@ def serve(
             raise errors.TypeMismatchError("serve: resolvers must map strings to functions")
     secret = _secret(token)
     address = _address(host)
+    pair = _pair(tls)
     if not ipaddress.ip_address(address).is_loopback:
         if secret is None:
             raise errors.InvalidOperationError(f"serve: token=False is for this machine's own address, not {host!r}")
-        if not insecure:
-            raise errors.InvalidOperationError(
-                f"serve: host={host!r} can be reached from other machines, and the server has no TLS; "
-                "insecure=True serves without encryption all the same"
-            )
-        warnings.warn(f"serve: {host} is served without encryption", stacklevel=2)
+        if pair is None:
+            if not insecure:
+                raise errors.InvalidOperationError(
+                    f"serve: host={host!r} can be reached from other machines, which wants tls=(certificate, key); "
+                    "insecure=True serves without encryption all the same"
+                )
+            warnings.warn(f"serve: {host} is served without encryption", stacklevel=2)
     if secret is None:
         warnings.warn("serve: token=False: every program on this machine can read and write", stacklevel=2)
     if graph is not None:
         instance(graph, "serve", "graph", "Graph", "a graph")
-    native = _native.FlightServer(address, port, secret, own, lambda: graph_for_source(graph)._native)
-    server = Server(native, secret)
+    native = _native.FlightServer(address, port, secret, pair, own, lambda: graph_for_source(graph)._native)
+    server = Server(native, secret, encrypted=pair is not None)
     for name, table in given.items():
         server.tables[name] = table
     return server
+
+
+def token_of(url: str) -> str | None:
+    """The token of the server of this process that is reached there."""
+    found = (server for server in list(_running) if server.url == url and server._native.sessions is not None)
+    return next((server.token for server in found), None)
 
 
 def _end() -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
@@ -44,6 +45,19 @@ def read(url, token, name):
     options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())], timeout=20)
     with fl.connect(url) as client:
         return client.do_get(fl.Ticket(f"s/{name}".encode()), options).read_all()
+
+
+def test_what_is_sent_is_encrypted_if_it_is_asked_for(tmp_path):
+    pyarrow.parquet.write_table(ROWS, tmp_path / "one.parquet")
+    golden = Path(__file__).parent.parent / "golden" / "tls"
+    (tmp_path / "tickframe.toml").write_text(f'[serve]\ntls = ["{golden}/server.pem", "{golden}/server.key"]\n')
+    for given in [["--tls", str(golden / "server.pem"), str(golden / "server.key")], []]:
+        process, _, url, token = start(tmp_path, "one.parquet", *given)
+        assert url.startswith("grpc+tls://")
+        options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())], timeout=20)
+        with fl.connect(url, tls_root_certs=(golden / "authority.pem").read_bytes()) as client:
+            assert client.do_get(fl.Ticket(b"s/one"), options).read_all() == ROWS
+        end(process)
 
 
 def test_files_and_modules_are_served(tmp_path):
@@ -128,7 +142,7 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
         (["nowhere:tables"], "nowhere:tables: No module named 'nowhere'"),
         (["json:nothing"], "json:nothing: the module json has no nothing"),
         (["json:__name__"], "json:__name__: it is str, neither a table nor a mapping"),
-        (["--host", "0.0.0.0"], "has no TLS"),
+        (["--host", "0.0.0.0"], "wants tls="),
         (["--port", "70000"], "port must be in 0"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_resolver_gives_tables_by_name():
 
 
 def test_other_addresses_want_to_be_asked_for():
-    with pytest.raises(tf.errors.InvalidOperationError, match="TLS"):
+    with pytest.raises(tf.errors.InvalidOperationError, match="wants tls="):
         tf.serve(host="0.0.0.0")
     with pytest.raises(tf.errors.InvalidOperationError, match="token=False"):
         tf.serve(host="0.0.0.0", token=False)

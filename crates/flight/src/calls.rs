@@ -36,14 +36,23 @@ pub enum Call {
     GetConsoleTypes,
     StartConsole,
     BindTableToVariable,
+    ExportedTableUpdates,
+    SeekRow,
+    PartitionBy,
+    MergePartitions,
+    GetPartition,
+    FetchObject,
+    MessageStream,
 }
 
-const FLIGHT: &str = "arrow.flight.protocol.FlightService";
+pub(crate) const FLIGHT: &str = "arrow.flight.protocol.FlightService";
 const SESSION: &str = "io.deephaven.proto.backplane.grpc.SessionService";
-const CONFIG: &str = "io.deephaven.proto.backplane.grpc.ConfigService";
+pub(crate) const CONFIG: &str = "io.deephaven.proto.backplane.grpc.ConfigService";
 const TABLE: &str = "io.deephaven.proto.backplane.grpc.TableService";
 const INPUT: &str = "io.deephaven.proto.backplane.grpc.InputTableService";
-const APPLICATION: &str = "io.deephaven.proto.backplane.grpc.ApplicationService";
+const PARTITIONED: &str = "io.deephaven.proto.backplane.grpc.PartitionedTableService";
+const OBJECT: &str = "io.deephaven.proto.backplane.grpc.ObjectService";
+pub(crate) const APPLICATION: &str = "io.deephaven.proto.backplane.grpc.ApplicationService";
 const CONSOLE: &str = "io.deephaven.proto.backplane.script.grpc.ConsoleService";
 
 /// Service, method, the call, and whether it may come before a login.
@@ -111,9 +120,16 @@ pub const CALLS: &[(&str, &str, Call, bool)] = &[
     (TABLE, "MultiJoinTables", Operation(43), false),
     (TABLE, "Slice", Operation(44), false),
     (TABLE, "Batch", Batch, false),
+    (TABLE, "ExportedTableUpdates", ExportedTableUpdates, false),
+    (TABLE, "SeekRow", SeekRow, false),
     (TABLE, "GetExportedTableCreationResponse", GetExportedTableCreationResponse, false),
     (INPUT, "AddTableToInputTable", AddTableToInputTable, false),
     (INPUT, "DeleteTableFromInputTable", DeleteTableFromInputTable, false),
+    (PARTITIONED, "PartitionBy", PartitionBy, false),
+    (PARTITIONED, "Merge", MergePartitions, false),
+    (PARTITIONED, "GetTable", GetPartition, false),
+    (OBJECT, "FetchObject", FetchObject, false),
+    (OBJECT, "MessageStream", MessageStream, false),
     (APPLICATION, "ListFields", ListFields, false),
     (CONSOLE, "GetConsoleTypes", GetConsoleTypes, true),
     (CONSOLE, "StartConsole", StartConsole, false),
@@ -143,6 +159,8 @@ impl Call {
                 | TerminationNotification
                 | Batch
                 | ListFields
+                | ExportedTableUpdates
+                | MessageStream
         )
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
-use engine::{Table, WeakTable};
+use engine::{Partitioned, Table, WeakTable};
 use graph::UpdateGraph;
 use tokio::sync::watch;
 use tonic::Status;
@@ -23,7 +23,7 @@ pub type GraphOf = Arc<dyn Fn() -> Result<UpdateGraph, String> + Send + Sync>;
 
 /// A table, and where rows of a client go, if it is one that clients feed.
 #[derive(Clone)]
-pub(crate) struct Served {
+pub struct Served {
     pub(crate) table: Table,
     pub(crate) feed: Option<Arc<Feed>>,
 }
@@ -34,16 +34,83 @@ impl From<Table> for Served {
     }
 }
 
+/// What a name or a number stands for.
+#[derive(Clone)]
+pub enum Object {
+    /// A table.
+    Table(Served),
+    /// A table of tables.
+    Partitioned(Arc<Partitioned>),
+}
+
+impl<T: Into<Served>> From<T> for Object {
+    fn from(table: T) -> Object {
+        Object::Table(table.into())
+    }
+}
+
+impl From<Partitioned> for Object {
+    fn from(partitioned: Partitioned) -> Object {
+        Object::Partitioned(Arc::new(partitioned))
+    }
+}
+
+impl Object {
+    /// The table, if it is one.
+    pub fn table(self) -> Option<Table> {
+        match self {
+            Object::Table(served) => Some(served.table),
+            Object::Partitioned(_) => None,
+        }
+    }
+
+    /// What clients call its type.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Object::Table(_) => "Table",
+            Object::Partitioned(_) => "PartitionedTable",
+        }
+    }
+
+    /// What tells it from others that are there.
+    pub(crate) fn identity(&self) -> usize {
+        match self {
+            Object::Table(served) => served.table.identity(),
+            Object::Partitioned(partitioned) => Arc::as_ptr(partitioned) as usize,
+        }
+    }
+
+    fn published(&self) -> Published {
+        match self {
+            Object::Table(Served { table, feed }) => {
+                Published::Table(table.downgrade(), feed.as_ref().map(Arc::downgrade))
+            }
+            Object::Partitioned(partitioned) => Published::Partitioned(Arc::downgrade(partitioned)),
+        }
+    }
+}
+
 /// What was published, as long as somebody else holds it.
-struct Published {
-    table: WeakTable,
-    feed: Option<Weak<Feed>>,
+enum Published {
+    Table(WeakTable, Option<Weak<Feed>>),
+    Partitioned(Weak<Partitioned>),
+}
+
+impl Published {
+    fn held(&self) -> Option<Object> {
+        Some(match self {
+            Published::Table(table, feed) => {
+                Object::Table(Served { table: table.upgrade()?, feed: feed.as_ref().and_then(Weak::upgrade) })
+            }
+            Published::Partitioned(partitioned) => Object::Partitioned(partitioned.upgrade()?),
+        })
+    }
 }
 
 /// What all sessions see.
 #[derive(Default)]
 pub struct Catalog {
-    scope: Mutex<BTreeMap<String, Served>>,
+    scope: Mutex<BTreeMap<String, Object>>,
     shared: Mutex<HashMap<Bytes, Published>>,
     resolvers: Vec<(String, Arc<dyn Resolve>)>,
     graph: Option<GraphOf>,
@@ -82,31 +149,23 @@ impl Catalog {
         graph().map_err(Status::failed_precondition)
     }
 
-    /// The table of this name.
-    pub fn table(&self, name: &str) -> Option<Table> {
-        self.served(name).map(|served| served.table)
-    }
-
-    pub(crate) fn served(&self, name: &str) -> Option<Served> {
+    /// What this name stands for.
+    pub fn get(&self, name: &str) -> Option<Object> {
         lock(&self.scope).get(name).cloned()
     }
 
-    /// Puts a table into the scope; gives the one that stood there.
-    pub fn put(&self, name: String, table: Table) -> Option<Table> {
-        self.bind(name, table.into()).map(|served| served.table)
-    }
-
-    pub(crate) fn bind(&self, name: String, served: Served) -> Option<Served> {
-        let before = lock(&self.scope).insert(name, served);
+    /// Puts something into the scope; gives what stood there.
+    pub fn put(&self, name: String, object: impl Into<Object>) -> Option<Object> {
+        let before = lock(&self.scope).insert(name, object.into());
         self.tell();
         before
     }
 
-    /// Takes a table out of the scope.
-    pub fn take(&self, name: &str) -> Option<Table> {
+    /// Takes something out of the scope.
+    pub fn take(&self, name: &str) -> Option<Object> {
         let taken = lock(&self.scope).remove(name);
         self.tell();
-        taken.map(|served| served.table)
+        taken
     }
 
     fn tell(&self) {
@@ -118,8 +177,8 @@ impl Catalog {
         self.changed.subscribe()
     }
 
-    pub(crate) fn all(&self) -> Vec<(String, Table)> {
-        lock(&self.scope).iter().map(|(name, served)| (name.clone(), served.table.clone())).collect()
+    pub(crate) fn all(&self) -> Vec<(String, Object)> {
+        lock(&self.scope).iter().map(|(name, object)| (name.clone(), object.clone())).collect()
     }
 
     /// Puts a table under a name that must be free.
@@ -134,22 +193,19 @@ impl Catalog {
         Ok(())
     }
 
-    /// Publishes a table under bytes that must be free; it lives as long as somebody holds it.
-    pub(crate) fn publish(&self, name: Bytes, served: &Served) -> Result<(), Status> {
+    /// Publishes something under bytes that must be free; it lives as long as somebody holds it.
+    pub(crate) fn publish(&self, name: Bytes, object: &Object) -> Result<(), Status> {
         let mut shared = lock(&self.shared);
-        shared.retain(|_, held| held.table.upgrade().is_some());
+        shared.retain(|_, held| held.held().is_some());
         if shared.contains_key(&name) {
             return Err(Status::already_exists("this shared ticket is taken"));
         }
-        let feed = served.feed.as_ref().map(Arc::downgrade);
-        shared.insert(name, Published { table: served.table.downgrade(), feed });
+        shared.insert(name, object.published());
         Ok(())
     }
 
-    pub(crate) fn shared(&self, name: &Bytes) -> Option<Served> {
-        let shared = lock(&self.shared);
-        let held = shared.get(name)?;
-        Some(Served { table: held.table.upgrade()?, feed: held.feed.as_ref().and_then(Weak::upgrade) })
+    pub(crate) fn shared(&self, name: &Bytes) -> Option<Object> {
+        lock(&self.shared).get(name)?.held()
     }
 
     /// The resolver whose prefix this begins with, and the rest.

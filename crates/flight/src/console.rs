@@ -19,7 +19,7 @@ pub(crate) async fn bind(context: &Context, of: BindTable) -> Result<(), Status>
         return Err(Status::invalid_argument("a variable's name cannot be empty"));
     }
     let ticket = of_ticket("tableId", &of.table_id.unwrap_or_default().ticket)?;
-    let served = context.served("tableId", ticket).await?;
-    let_go(context.shared.catalog.bind(of.variable_name, served));
+    let object = context.object("tableId", ticket).await?;
+    let_go(context.shared.catalog.put(of.variable_name, object));
     Ok(())
 }

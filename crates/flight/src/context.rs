@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use engine::Table;
+use engine::{Partitioned, Table};
 use tokio::sync::watch;
 use tonic::Status;
 
-use crate::catalog::{Catalog, Served};
+use crate::catalog::{Catalog, Object, Served};
 use crate::limits::Limits;
+use crate::proto::Ticket;
 use crate::sessions::{Session, Sessions};
-use crate::tickets::Named;
+use crate::tickets::{Named, of_ticket};
 use crate::trouble::internal;
 
 /// What all connections of a server share.
@@ -53,6 +54,14 @@ pub(crate) fn engine_error(error: engine::Error) -> Status {
     }
 }
 
+/// The number of an export that a client chose.
+pub(crate) fn export(ticket: &Ticket) -> Result<i32, Status> {
+    match of_ticket("resultId", &ticket.ticket)? {
+        Named::Export(id) => Ok(id),
+        _ => Err(Status::failed_precondition("resultId must be an export")),
+    }
+}
+
 impl Context {
     /// The table that is named. An export that is not there yet is waited for.
     pub(crate) async fn table(&self, what: &str, named: Named) -> Result<Table, Status> {
@@ -61,11 +70,42 @@ impl Context {
 
     /// The table that is named, with where its rows come from if clients feed it.
     pub(crate) async fn served(&self, what: &str, named: Named) -> Result<Served, Status> {
+        match self.object(what, named).await? {
+            Object::Table(served) => Ok(served),
+            other => Err(Status::failed_precondition(format!("'{what}' is a {}, not a Table", other.kind()))),
+        }
+    }
+
+    /// The table of tables that is named.
+    pub(crate) async fn partitioned(&self, what: &str, named: Named) -> Result<Arc<Partitioned>, Status> {
+        match self.object(what, named).await? {
+            Object::Partitioned(partitioned) => Ok(partitioned),
+            other => {
+                Err(Status::failed_precondition(format!("'{what}' is a {}, not a PartitionedTable", other.kind())))
+            }
+        }
+    }
+
+    /// Runs work whose result gets the number that the client chose.
+    pub(crate) async fn exported(
+        &self,
+        result: Option<&Ticket>,
+        work: impl Future<Output = Result<Object, Status>>,
+    ) -> Result<Object, Status> {
+        let result = result.ok_or_else(|| Status::failed_precondition("No result ticket supplied"))?;
+        let begun = self.session.exports.begin(export(result)?)?;
+        let made = work.await;
+        begun.end(made.as_ref().ok().cloned());
+        made
+    }
+
+    /// What is named. An export that is not there yet is waited for.
+    pub(crate) async fn object(&self, what: &str, named: Named) -> Result<Object, Status> {
         let missing = |text: String| Status::not_found(format!("Could not resolve '{what}: {text}"));
         match named {
-            Named::Export(id) => self.session.exports.table(id).await,
+            Named::Export(id) => self.session.exports.object(id).await,
             Named::Scope(name) => {
-                self.shared.catalog.served(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
+                self.shared.catalog.get(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
             }
             Named::Field(app, field) => Err(missing(format!("no application '{app}' with a field '{field}'"))),
             Named::Shared(name) => {
@@ -80,7 +120,7 @@ impl Context {
                 };
                 let rest = rest.to_owned();
                 let found = blocking(move || resolver.table(&rest).map_err(Status::failed_precondition)).await?;
-                found.map(Served::from).ok_or_else(|| missing(format!("'{text}' not found'")))
+                found.map(Object::from).ok_or_else(|| missing(format!("'{text}' not found'")))
             }
         }
     }

@@ -7,7 +7,7 @@ use rowset::RowSet;
 use tokio::sync::{mpsc, watch};
 use tonic::Status;
 
-use crate::catalog::Served;
+use crate::catalog::Object;
 use crate::frames::{Message, framed};
 use crate::lock::lock;
 use crate::proto::{ExportNotification, Ticket};
@@ -24,7 +24,7 @@ const FAILED: i32 = 8;
 enum State {
     /// Begun, and not there yet.
     Pending,
-    Ready(Served),
+    Ready(Object),
     Failed,
 }
 
@@ -43,6 +43,8 @@ struct Held {
     states: HashMap<i32, State>,
     released: RowSet,
     listeners: Vec<mpsc::Sender<Result<Message, Status>>>,
+    /// The last number that the server chose, below 0.
+    handed: i32,
     closed: bool,
 }
 
@@ -55,7 +57,7 @@ pub(crate) struct Begun<'a> {
 
 impl Begun<'_> {
     /// Says what stands behind it; nothing, if it could not be made.
-    pub(crate) fn end(mut self, made: Option<Served>) {
+    pub(crate) fn end(mut self, made: Option<Object>) {
         self.ended = true;
         self.exports.define(self.id, made);
     }
@@ -120,7 +122,7 @@ impl Exports {
     }
 
     /// Says what stands behind a number that was begun; nothing, if it could not be made.
-    fn define(&self, id: i32, table: Option<Served>) {
+    fn define(&self, id: i32, table: Option<Object>) {
         let mut held = self.lock();
         // It may be released meanwhile.
         if let Some(held_state) = held.states.get_mut(&id) {
@@ -137,8 +139,39 @@ impl Exports {
         held.listeners.retain(|listener| listener.try_send(Ok(notification(id, state, ""))).is_ok());
     }
 
-    /// The table behind a number, as soon as there is one.
-    pub(crate) async fn table(&self, id: i32) -> Result<Served, Status> {
+    /// Gives something of the server's a number of its own, below those of clients.
+    pub(crate) fn hand_out(&self, object: Object) -> Result<i32, Status> {
+        let mut held = self.lock();
+        if held.closed {
+            return Err(gone());
+        }
+        if held.states.len() >= self.most {
+            return Err(Status::resource_exhausted(format!("a session has at most {} exports", self.most)));
+        }
+        let id = held.handed.checked_sub(1).ok_or_else(|| Status::resource_exhausted("no number is left"))?;
+        held.handed = id;
+        held.states.insert(id, State::Ready(object));
+        self.tell(&mut held, id, EXPORTED);
+        Ok(id)
+    }
+
+    /// What is behind each number now, and what tells of changes.
+    pub(crate) fn ready(&self) -> Vec<(i32, Object)> {
+        let held = self.lock();
+        let ready = held.states.iter().filter_map(|(id, state)| match state {
+            State::Ready(object) => Some((*id, object.clone())),
+            _ => None,
+        });
+        ready.collect()
+    }
+
+    /// Hears of changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// What is behind a number, as soon as there is something.
+    pub(crate) async fn object(&self, id: i32) -> Result<Object, Status> {
         if id == 0 {
             return Err(Status::failed_precondition("export 0 is none"));
         }
@@ -151,7 +184,7 @@ impl Exports {
         }
     }
 
-    fn look(&self, id: i32) -> Option<Result<Served, Status>> {
+    fn look(&self, id: i32) -> Option<Result<Object, Status>> {
         let held = self.lock();
         if held.closed {
             return Some(Err(gone()));
@@ -160,7 +193,8 @@ impl Exports {
             Some(State::Ready(table)) => Some(Ok(table.clone())),
             Some(State::Failed) => Some(Err(Status::failed_precondition("Export in state DEPENDENCY_FAILED"))),
             Some(State::Pending) => None,
-            None if u64::try_from(id).is_ok_and(|id| held.released.contains(id)) => {
+            // What the server numbers is there from the first, or is gone.
+            None if u64::try_from(id).map_or(true, |id| held.released.contains(id)) => {
                 Some(Err(Status::failed_precondition(format!(
                     "Export in state DEPENDENCY_RELEASED (related parent export id: {id})"
                 ))))
@@ -170,10 +204,13 @@ impl Exports {
     }
 
     /// Lets go of what stands behind a number.
-    pub(crate) fn release(&self, id: i32) -> Result<Option<Served>, Status> {
+    pub(crate) fn release(&self, id: i32) -> Result<Option<Object>, Status> {
         let mut held = self.lock();
         let Some(state) = held.states.remove(&id) else {
-            let known = u64::try_from(id).is_ok_and(|id| held.released.contains(id));
+            let known = match u64::try_from(id) {
+                Ok(id) => held.released.contains(id),
+                Err(_) => id >= held.handed,
+            };
             return if known { Ok(None) } else { Err(Status::unavailable("Export not yet defined")) };
         };
         if let Ok(id) = u64::try_from(id) {
@@ -204,7 +241,7 @@ impl Exports {
     }
 
     /// Ends all: who waits is told, what was held is given back.
-    pub(crate) fn close(&self) -> Vec<Served> {
+    pub(crate) fn close(&self) -> Vec<Object> {
         let mut held = self.lock();
         held.closed = true;
         held.listeners.clear();
@@ -252,7 +289,7 @@ mod tests {
         std::mem::forget(begun);
     }
 
-    fn code(found: Option<Result<Served, Status>>) -> Option<Code> {
+    fn code(found: Option<Result<Object, Status>>) -> Option<Code> {
         found.map(|found| found.err().map_or(Code::Ok, |status| status.code()))
     }
 
@@ -268,11 +305,11 @@ mod tests {
     #[test]
     fn an_export_is_waited_for_before_it_exists() {
         let exports = Exports::new(10);
-        assert_eq!(code(now(exports.table(7))), None);
+        assert_eq!(code(now(exports.object(7))), None);
         held(exports.begin(7).expect("a free number"));
-        assert_eq!(code(now(exports.table(7))), None);
+        assert_eq!(code(now(exports.object(7))), None);
         exports.define(7, Some(table().into()));
-        assert_eq!(code(now(exports.table(7))), Some(Code::Ok));
+        assert_eq!(code(now(exports.object(7))), Some(Code::Ok));
     }
 
     #[test]
@@ -287,7 +324,7 @@ mod tests {
         for (end, code) in ends.iter().zip(codes) {
             let exports = Exports::new(10);
             held(exports.begin(7).expect("a free number"));
-            let mut waiting = Box::pin(exports.table(7));
+            let mut waiting = Box::pin(exports.object(7));
             assert!(now(waiting.as_mut()).is_none());
             end(&exports);
             let found = now(waiting.as_mut()).expect("it was woken");
@@ -313,7 +350,7 @@ mod tests {
         // What was released while it was made is not held.
         drop(exports.release(2));
         exports.define(2, Some(table().into()));
-        assert_eq!(code(now(exports.table(2))), Some(Code::FailedPrecondition));
+        assert_eq!(code(now(exports.object(2))), Some(Code::FailedPrecondition));
     }
 
     #[test]
@@ -328,7 +365,7 @@ mod tests {
         assert!(weak.upgrade().is_some());
         drop(exports.close());
         assert!(weak.upgrade().is_none());
-        assert_eq!(code(now(exports.table(1))), Some(Code::Unauthenticated));
+        assert_eq!(code(now(exports.object(1))), Some(Code::Unauthenticated));
         assert_eq!(exports.begin(2).map(drop).map_err(|status| status.code()), Err(Code::Unauthenticated));
         assert_eq!(told(&mut exports.listen()), [(Bytes::from_static(b"e\0\0\0\0"), EXPORTED)]);
     }
@@ -363,8 +400,8 @@ mod tests {
     fn a_number_whose_call_is_cut_off_has_failed() {
         let exports = Exports::new(10);
         drop(exports.begin(3).expect("a free number"));
-        assert_eq!(code(now(exports.table(3))), Some(Code::FailedPrecondition));
+        assert_eq!(code(now(exports.object(3))), Some(Code::FailedPrecondition));
         exports.begin(4).expect("a free number").end(Some(table().into()));
-        assert_eq!(code(now(exports.table(4))), Some(Code::Ok));
+        assert_eq!(code(now(exports.object(4))), Some(Code::Ok));
     }
 }

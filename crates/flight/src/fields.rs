@@ -11,10 +11,10 @@ use crate::tickets::Named;
 /// Messages that wait for a client to read.
 const AHEAD: usize = 4;
 
-fn info(name: &str) -> FieldInfo {
+fn info(name: &str, kind: &str) -> FieldInfo {
     let ticket = Some(Ticket { ticket: Named::Scope(name.to_owned()).ticket() });
     FieldInfo {
-        typed_ticket: Some(TypedTicket { ticket, kind: "Table".to_owned() }),
+        typed_ticket: Some(TypedTicket { ticket, kind: kind.to_owned() }),
         field_name: name.to_owned(),
         field_description: "query scope variable".to_owned(),
         application_name: String::new(),
@@ -22,16 +22,19 @@ fn info(name: &str) -> FieldInfo {
     }
 }
 
-/// The names of the scope, each with what tells its table from another.
-type Seen = BTreeMap<String, usize>;
+/// The names of the scope, each with what tells its object from another, and what clients call its type.
+type Seen = BTreeMap<String, (usize, &'static str)>;
 
 fn difference(before: &Seen, now: &Seen) -> FieldsChange {
     let of = |chosen: &dyn Fn(&str, usize) -> bool, all: &Seen| -> Vec<FieldInfo> {
-        all.iter().filter(|(name, table)| chosen(name, **table)).map(|(name, _)| info(name)).collect()
+        all.iter()
+            .filter(|(name, (object, _))| chosen(name, *object))
+            .map(|(name, (_, kind))| info(name, kind))
+            .collect()
     };
     FieldsChange {
         created: of(&|name, _| !before.contains_key(name), now),
-        updated: of(&|name, table| before.get(name).is_some_and(|known| *known != table), now),
+        updated: of(&|name, object| before.get(name).is_some_and(|(known, _)| *known != object), now),
         removed: of(&|name, _| !now.contains_key(name), before),
     }
 }
@@ -44,7 +47,8 @@ pub(crate) fn list(context: Context) -> Answers {
         let mut before: Option<Seen> = None;
         loop {
             changes.mark_unchanged();
-            let now: Seen = catalog.all().into_iter().map(|(name, table)| (name, table.identity())).collect();
+            let now: Seen =
+                catalog.all().into_iter().map(|(name, object)| (name, (object.identity(), object.kind()))).collect();
             let change = difference(before.as_ref().unwrap_or(&Seen::new()), &now);
             let is_news = before.is_none() || change != FieldsChange::default();
             if is_news && send.send(Ok(framed(&change))).await.is_err() {
@@ -67,7 +71,9 @@ mod tests {
 
     #[test]
     fn what_came_changed_and_went_is_told() {
-        let seen = |of: &[(&str, usize)]| of.iter().map(|(name, table)| ((*name).to_owned(), *table)).collect::<Seen>();
+        let seen = |of: &[(&str, usize)]| {
+            of.iter().map(|(name, object)| ((*name).to_owned(), (*object, "Table"))).collect::<Seen>()
+        };
         let change = difference(&seen(&[("a", 1), ("b", 2), ("c", 3)]), &seen(&[("b", 2), ("c", 4), ("d", 5)]));
         let names = |of: Vec<FieldInfo>| of.into_iter().map(|info| info.field_name).collect::<Vec<_>>();
         assert_eq!(names(change.created), ["d"]);

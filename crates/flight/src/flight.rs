@@ -13,7 +13,7 @@ use tonic::codec::Streaming;
 
 use crate::context::{Context, Shared, blocking, engine_error};
 use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests};
-use crate::ipc::{Encoder, Received, encapsulated};
+use crate::ipc::{Encoder, Received, encapsulated, with_attributes};
 use crate::proto::{
     BasicAuth, Criteria, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo, PutResult,
     SchemaResult, Ticket, WrappedAuthentication,
@@ -58,6 +58,11 @@ pub(crate) async fn shaken(body: Incoming, limit: usize) -> Result<Answers, Stat
     Ok(Answers::none())
 }
 
+/// The schema of a table, with what holds of it.
+fn told(table: &Table) -> Result<Bytes, Status> {
+    encapsulated(&with_attributes(table.schema(), table)).map_err(arrow_error)
+}
+
 async fn described(table: Table, named: Named) -> Result<FlightInfo, Status> {
     let rows = if table.is_live() {
         -1
@@ -66,7 +71,7 @@ async fn described(table: Table, named: Named) -> Result<FlightInfo, Status> {
         blocking(move || Ok(table.rows().map_err(engine_error)?.len() as i64)).await?
     };
     Ok(FlightInfo {
-        schema: encapsulated(table.schema()).map_err(arrow_error)?,
+        schema: told(&table)?,
         flight_descriptor: Some(named.descriptor()),
         endpoint: vec![FlightEndpoint { ticket: Some(Ticket { ticket: named.ticket() }) }],
         total_records: rows,
@@ -81,7 +86,8 @@ pub(crate) async fn list(context: &Context, criteria: Criteria) -> Result<Answer
         return Err(Status::invalid_argument("ListFlights: criteria are not known; leave them empty"));
     }
     let mut found = Vec::new();
-    for (name, table) in context.shared.catalog.all() {
+    for (name, object) in context.shared.catalog.all() {
+        let Some(table) = object.table() else { continue };
         found.extend(framed(&described(table, Named::Scope(name)).await?));
     }
     Ok(Answers::all([found]))
@@ -105,7 +111,7 @@ pub(crate) async fn poll(context: &Context, descriptor: FlightDescriptor) -> Res
 pub(crate) async fn schema(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
     let named = of_descriptor("descriptor", Some(&descriptor))?;
     let table = context.table("descriptor", named).await?;
-    Ok(Answers::once(&SchemaResult { schema: encapsulated(table.schema()).map_err(arrow_error)? }))
+    Ok(Answers::once(&SchemaResult { schema: told(&table)? }))
 }
 
 /// The rows of the last settled step, batch by batch. No thread waits for the client.
@@ -185,7 +191,7 @@ async fn received(context: &Context, messages: &mut Uploads, acknowledge: &Answe
     let named = of_descriptor("DoPut", first.descriptor.as_ref())?;
     let begun = match &named {
         Named::Export(id) => Some(context.session.exports.begin(*id)?),
-        Named::Scope(name) if context.shared.catalog.table(name).is_some() => {
+        Named::Scope(name) if context.shared.catalog.get(name).is_some() => {
             return Err(Status::already_exists(format!("DoPut: a table named '{name}' is there already")));
         }
         Named::Scope(_) => None,

@@ -112,6 +112,15 @@ pub(crate) fn requests<M: prost::Message + Default + 'static>(body: Incoming, li
     Streaming::new_request(Reader(PhantomData), body, None, Some(limit))
 }
 
+/// The messages of an answer, none longer than `limit`.
+pub(crate) fn responses<M: prost::Message + Default + 'static>(
+    body: Incoming,
+    status: http::StatusCode,
+    limit: usize,
+) -> Streaming<M> {
+    Streaming::new_response(Reader(PhantomData), body, status, None, Some(limit))
+}
+
 /// The one message of a request.
 pub(crate) async fn one<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Result<M, Status> {
     only(requests(body, limit)).await

@@ -3,6 +3,7 @@
 //! Nothing below knows of it. No thread, socket or runtime exists before [`Server::start`], and none after the server is
 //! dropped. Each call is authenticated in one place, by the table of all calls ([`calls`]), before its service sees it.
 
+mod begin;
 mod calls;
 mod catalog;
 mod console;
@@ -17,16 +18,23 @@ mod ipc;
 pub mod limits;
 mod listen;
 mod lock;
+mod objects;
+mod partitions;
 mod proto;
 mod race;
+mod remote;
 mod service;
 mod sessions;
+mod sizes;
 mod tables;
 mod tickets;
+mod tls;
 mod trouble;
 mod uploads;
 
 pub use calls::{CALLS, Call};
-pub use catalog::{Catalog, GraphOf, Resolve};
+pub use catalog::{Catalog, GraphOf, Object, Resolve};
 pub use listen::{Options, Server, StartError};
+pub use remote::{Remote, RemoteError, RemoteOptions, RemoteState};
 pub use sessions::Access;
+pub use tls::{Identity, TlsError, Trust};

@@ -8,19 +8,21 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
+use crate::begin::{Speech, begun};
 use crate::catalog::Catalog;
 use crate::context::Shared;
 use crate::limits::Limits;
 use crate::race::{First, first};
 use crate::service::answer;
 use crate::sessions::{Access, Sessions};
+use crate::tls::Identity;
 
-/// What HTTP/2 begins with.
-const PREFACE: usize = 24;
 /// How much a client may send before it is told to go on: of a call, and of a connection.
 const CALL_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
@@ -33,6 +35,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// Who may call.
     pub access: Access,
+    /// Who the server is, if what is sent is encrypted.
+    pub tls: Option<Identity>,
     /// What a client may ask for.
     pub limits: Limits,
 }
@@ -60,7 +64,7 @@ pub struct Server {
 impl Server {
     /// Listens, and serves from threads of its own.
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
-        let Options { address, access, limits } = options;
+        let Options { address, access, tls, limits } = options;
         let refused = |error| StartError::Address(address, error);
         let listener = Listener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -80,7 +84,7 @@ impl Server {
         let inside = runtime.enter();
         let listener = TcpListener::from_std(listener).map_err(refused)?;
         drop(inside);
-        runtime.spawn(accept(listener, shared.clone()));
+        runtime.spawn(accept(listener, tls.map(|identity| TlsAcceptor::from(identity.0)), shared.clone()));
         runtime.spawn(sweep(shared.clone()));
         Ok(Server { address, shared, runtime: Some(runtime), process: std::process::id() })
     }
@@ -129,7 +133,7 @@ async fn sweep(shared: Arc<Shared>) {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Shared>) {
     let room = Arc::new(Semaphore::new(shared.limits.connections));
     loop {
         let First::Left(accepted) = first(listener.accept(), shared.stopped()).await else {
@@ -142,9 +146,17 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         };
         // One more than there is room for is hung up on at once.
         let Ok(place) = room.clone().try_acquire_owned() else { continue };
-        let shared = shared.clone();
+        let (shared, tls) = (shared.clone(), tls.clone());
         tokio::spawn(async move {
-            connection(stream, shared).await;
+            _ = stream.set_nodelay(true);
+            match tls {
+                None => connection(stream, shared).await,
+                Some(tls) => {
+                    if let Ok(Ok(stream)) = tokio::time::timeout(shared.limits.handshake, tls.accept(stream)).await {
+                        connection(stream, shared).await;
+                    }
+                }
+            }
             drop(place);
         });
     }
@@ -165,12 +177,12 @@ fn settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    _ = stream.set_nodelay(true);
-    let speaks = tokio::time::timeout(shared.limits.handshake, preface(&stream)).await;
-    if !matches!(speaks, Ok(true)) {
-        return;
-    }
+async fn connection<S>(stream: S, shared: Arc<Shared>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let opened = tokio::time::timeout(shared.limits.handshake, begun(stream)).await;
+    let Ok(Ok(Some((Speech::Http2, stream)))) = opened else { return };
     let builder = settings(&shared.limits);
     let serving = shared.clone();
     let serve = service_fn(move |request| {
@@ -181,17 +193,5 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     if let First::Right(()) = first(connection.as_mut(), serving.stopped()).await {
         connection.as_mut().graceful_shutdown();
         _ = connection.await;
-    }
-}
-
-/// Whether the client has sent what HTTP/2 begins with.
-async fn preface(stream: &TcpStream) -> bool {
-    let mut begin = [0; PREFACE];
-    loop {
-        match stream.peek(&mut begin).await {
-            Ok(PREFACE) => return begin.starts_with(b"PRI * HTTP/2.0"),
-            Ok(0) | Err(_) => return false,
-            Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
-        }
     }
 }

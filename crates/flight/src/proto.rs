@@ -246,3 +246,100 @@ pub struct BindTable {
     #[prost(message, optional, tag = "4")]
     pub table_id: Option<Ticket>,
 }
+
+/// For `FetchObject`, and as the first message of a stream.
+#[derive(Clone, PartialEq, Message)]
+pub struct FetchObject {
+    #[prost(message, optional, tag = "1")]
+    pub source_id: Option<TypedTicket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct FetchedObject {
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub data: Bytes,
+    #[prost(message, repeated, tag = "3")]
+    pub typed_export_ids: Vec<TypedTicket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ObjectData {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub payload: Bytes,
+    #[prost(message, repeated, tag = "2")]
+    pub references: Vec<TypedTicket>,
+}
+
+/// The first connects, others carry data.
+#[derive(Clone, PartialEq, Message)]
+pub struct StreamRequest {
+    #[prost(message, optional, tag = "1")]
+    pub connect: Option<FetchObject>,
+    #[prost(message, optional, tag = "2")]
+    pub data: Option<ObjectData>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct StreamResponse {
+    #[prost(message, optional, tag = "1")]
+    pub data: Option<ObjectData>,
+}
+
+/// What a table of tables is.
+#[derive(Clone, PartialEq, Message)]
+pub struct PartitionedDescriptor {
+    #[prost(string, repeated, tag = "1")]
+    pub key_column_names: Vec<String>,
+    #[prost(bool, tag = "2")]
+    pub unique_keys: bool,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub constituent_definition_schema: Bytes,
+    #[prost(string, tag = "4")]
+    pub constituent_column_name: String,
+    #[prost(bool, tag = "5")]
+    pub constituent_changes_permitted: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct PartitionBy {
+    #[prost(message, optional, tag = "1")]
+    pub table_id: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub result_id: Option<Ticket>,
+    #[prost(string, repeated, tag = "3")]
+    pub key_column_names: Vec<String>,
+    #[prost(bool, tag = "4")]
+    pub drop_keys: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct MergeOf {
+    #[prost(message, optional, tag = "1")]
+    pub partitioned_table: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub result_id: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ConstituentOf {
+    #[prost(message, optional, tag = "1")]
+    pub partitioned_table: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub key_table: Option<Ticket>,
+    #[prost(message, optional, tag = "4")]
+    pub result_id: Option<Ticket>,
+    #[prost(int32, tag = "5")]
+    pub unique_behavior: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableUpdates {
+    #[prost(message, optional, tag = "1")]
+    pub export_id: Option<Ticket>,
+    #[prost(sint64, tag = "2")]
+    pub size: i64,
+    #[prost(string, tag = "3")]
+    pub update_failure_message: String,
+}

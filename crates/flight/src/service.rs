@@ -21,7 +21,7 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, exchange, fields, flight, tables};
+use crate::{console, exchange, fields, flight, objects, partitions, sizes, tables};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -137,25 +137,21 @@ async fn run(
         Call::ExportFromTicket => {
             let request: FromTicket = one(body, limit).await?;
             let source = named("sourceId", request.source_id)?;
-            let Named::Export(id) = named("resultId", request.result_id)? else {
-                return Err(Status::failed_precondition("resultId must be an export"));
-            };
-            let begun = context.session.exports.begin(id)?;
-            let served = context.served("sourceId", source).await;
-            begun.end(served.as_ref().ok().cloned());
-            served.map(|_| Answers::once(&Empty {}))
+            let object = context.object("sourceId", source);
+            context.exported(request.result_id.as_ref(), object).await?;
+            Ok(Answers::once(&Empty {}))
         }
         Call::PublishFromTicket => {
             let request: FromTicket = one(body, limit).await?;
             let source = named("sourceId", request.source_id)?;
             let result = named("resultId", request.result_id)?;
             let is_export = matches!(source, Named::Export(_));
-            let served = context.served("sourceId", source).await?;
+            let object = context.object("sourceId", source).await?;
             match result {
                 Named::Shared(_) if !is_export => Err(Status::failed_precondition("only an export can be shared")),
-                Named::Shared(name) => context.shared.catalog.publish(name, &served),
+                Named::Shared(name) => context.shared.catalog.publish(name, &object),
                 Named::Scope(name) => {
-                    let_go(context.shared.catalog.bind(name, served));
+                    let_go(context.shared.catalog.put(name, object));
                     Ok(())
                 }
                 _ => Err(Status::failed_precondition("resultId must be a shared ticket or one of the scope")),
@@ -198,6 +194,16 @@ async fn run(
             tables::delete(&context, one(body, limit).await?).await?;
             Ok(Answers::once(&Empty {}))
         }
+        Call::ExportedTableUpdates => {
+            let _: Empty = one(body, limit).await?;
+            Ok(sizes::follow(context))
+        }
+        Call::SeekRow => tables::seek(&context, one(body, limit).await?).await,
+        Call::PartitionBy => partitions::partition_by(&context, one(body, limit).await?).await,
+        Call::MergePartitions => partitions::merge(&context, one(body, limit).await?).await,
+        Call::GetPartition => partitions::constituent(&context, one(body, limit).await?).await,
+        Call::FetchObject => objects::fetch(&context, one(body, limit).await?).await,
+        Call::MessageStream => Ok(objects::stream(context, body)),
         Call::ListFields => {
             let _: Empty = one(body, limit).await?;
             Ok(fields::list(context))

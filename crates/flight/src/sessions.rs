@@ -10,7 +10,7 @@ use http::HeaderMap;
 use tokio::sync::watch;
 use tonic::Status;
 
-use crate::catalog::Served;
+use crate::catalog::Object;
 use crate::exports::Exports;
 use crate::limits::Limits;
 use crate::lock::lock;
@@ -25,7 +25,7 @@ pub enum Access {
     Anybody,
 }
 
-const PSK: &str = "io.deephaven.authentication.psk.PskAuthenticationHandler";
+pub(crate) const PSK: &str = "io.deephaven.authentication.psk.PskAuthenticationHandler";
 const COOKIE: &str = "deephaven-auth-cookie";
 const TOKEN_HEADER: &str = "auth-token-bin";
 
@@ -63,7 +63,7 @@ impl Session {
         _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
-    fn close(&self) -> Vec<Served> {
+    fn close(&self) -> Vec<Object> {
         self.closed.send_replace(true);
         self.exports.close()
     }

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use flight::limits::Limits;
-use flight::{Access, CALLS, Catalog, Options, Server};
+use flight::{Access, CALLS, Catalog, Identity, Options, Server};
 use http::{HeaderMap, Request};
 use hyper::client::conn::http2::SendRequest;
 use prost::Message;
@@ -31,7 +31,7 @@ const SHORT: Duration = Duration::from_millis(50);
 fn server(limits: Limits) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
     let access = Access::Token(SECRET.to_owned());
-    Server::start(Options { address, access, limits }, Arc::new(Catalog::default())).expect("a server")
+    Server::start(Options { address, access, tls: None, limits }, Arc::new(Catalog::default())).expect("a server")
 }
 
 struct Client(SendRequest<Body>);
@@ -192,6 +192,49 @@ fn who_has_a_right_reaches_every_service() {
             }
         }
         assert_eq!(held.sessions(), 1);
+    });
+}
+
+/// A file of the certificates that tests have.
+fn pem(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tls/");
+    std::fs::read(format!("{folder}{name}")).expect("a file of the tests")
+}
+
+#[test]
+fn encryption_lets_nobody_in_who_has_no_right() {
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
+    let identity = Identity::of(&pem("server.pem"), &pem("server.key")).expect("a certificate and its key");
+    let (address, access) = ("127.0.0.1:0".parse().expect("an address"), Access::Token(SECRET.to_owned()));
+    let options = Options { address, access, tls: Some(identity), limits: Limits::default() };
+    let held = Server::start(options, Arc::new(Catalog::default())).expect("a server");
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem("authority.pem")).expect("a certificate")).expect("an authority");
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().expect("versions").with_root_certificates(roots);
+    let mut config = config.with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    run(async {
+        let stream = tokio::net::TcpStream::connect(held.address()).await.expect("a connection");
+        let name = ServerName::try_from("localhost").expect("a name");
+        let stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+        let mut client = Client(wire::speaks(stream.expect("a handshake of TLS")).await);
+        let wrong = authorization(&format!("Bearer {SECRET}x"));
+        for (service, method, call, before_login) in CALLS {
+            let path = format!("/{service}/{method}");
+            for headers in [&[][..], std::slice::from_ref(&wrong)] {
+                let ended = client.call(&path, headers, Some(&[])).await;
+                if !before_login {
+                    assert_eq!(ended.code, Some(Code::Unauthenticated), "{call:?} with {headers:?}");
+                }
+                assert_eq!(held.sessions(), 0, "{call:?} with {headers:?} opened a session");
+            }
+        }
+        let right = [authorization(&format!("Bearer {SECRET}"))];
+        let constants = path("ConfigService", "GetConfigurationConstants");
+        assert_eq!(client.call(&constants, &right, Some(&[])).await.code, Some(Code::Ok));
     });
 }
 

@@ -170,7 +170,7 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
     let tables = [("plain", plain), ("sorted", sorted)];
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options = Options { address, access: Access::Anybody, limits: Limits::default() };
+        let options = Options { address, access: Access::Anybody, tls: None, limits: Limits::default() };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     for (name, table) in &tables {
@@ -228,7 +228,7 @@ fn a_client_that_is_gone_holds_nothing() {
     let source = KeyedTable::new(&graph, schema, &["id".to_owned()]).expect("a source");
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options = Options { address, access: Access::Anybody, limits: Limits::default() };
+        let options = Options { address, access: Access::Anybody, tls: None, limits: Limits::default() };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     let filtered = apply(Op::Head { rows: 10 }, "head", &[source.table().clone()]).expect("a table");

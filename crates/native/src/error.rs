@@ -10,6 +10,7 @@ macro_rules! exceptions {
 }
 
 exceptions!(
+    AuthError,
     CancelledError,
     CheckpointError,
     ColumnNotFoundError,
@@ -20,11 +21,14 @@ exceptions!(
     InvalidOperationError,
     MatchError,
     MissingFileError,
+    NotFoundError,
+    PermissionDeniedError,
     ResourceError,
     SchemaError,
     StorageError,
     TableFailedError,
     TimeoutError,
+    TransportError,
     TypeMismatchError,
     UdfError,
 );

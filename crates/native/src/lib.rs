@@ -33,6 +33,8 @@ mod partitioned;
 mod plan;
 mod publisher;
 mod raised;
+#[cfg(feature = "server")]
+mod remote;
 mod rowset;
 mod schema;
 #[cfg(feature = "server")]
@@ -88,6 +90,9 @@ mod _native {
     use crate::partitioned::{PyPartitioned, partition_by, partitioned_of};
     #[pymodule_export]
     use crate::plan::{PyPlan, draw, plan_of};
+    #[cfg(feature = "server")]
+    #[pymodule_export]
+    use crate::remote::PyRemote;
     #[pymodule_export]
     use crate::rowset::PyRowSet;
     #[pymodule_export]

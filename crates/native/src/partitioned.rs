@@ -64,7 +64,12 @@ impl Drop for PyPartitioned {
 }
 
 impl PyPartitioned {
-    fn engine(&self) -> &Partitioned {
+    /// Another handle of these constituents.
+    pub(crate) fn new(of: &Partitioned) -> PyPartitioned {
+        PyPartitioned(Some(of.clone()))
+    }
+
+    pub(crate) fn engine(&self) -> &Partitioned {
         self.0.as_ref().expect("it is only taken out as it is dropped")
     }
 }

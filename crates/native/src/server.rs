@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::Table;
 use flight::limits::Limits;
-use flight::{Access, Catalog, Options, Resolve, Server};
+use flight::{Access, Catalog, Identity, Object, Options, Resolve, Server};
 use graph::UpdateGraph;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -15,6 +16,7 @@ use crate::ending::{self, Inside};
 use crate::error::InvalidOperationError;
 use crate::gil::{drop_without_gil, lock};
 use crate::graph::PyGraph;
+use crate::partitioned::PyPartitioned;
 use crate::table::PyTable;
 
 /// A Python function that gives tables by name.
@@ -75,13 +77,14 @@ impl PyFlightServer {
 
 #[pymethods]
 impl PyFlightServer {
-    /// `graph` gives the graph in which clients make live tables. `address` is an IP address and `token` None for a server that asks nobody.
+    /// `graph` gives the graph in which clients make live tables. `address` is an IP address and `token` None for a server that asks nobody. `tls` are certificates and key in PEM form.
     #[new]
     fn new(
         py: Python<'_>,
         address: &str,
         port: u16,
         token: Option<String>,
+        tls: Option<(Vec<u8>, Vec<u8>)>,
         resolvers: Vec<(String, Py<PyAny>)>,
         graph: Py<PyAny>,
     ) -> PyResult<PyFlightServer> {
@@ -99,10 +102,15 @@ impl PyFlightServer {
         };
         let catalog = Catalog::new(resolvers.into_iter().map(resolver).collect());
         let catalog = Arc::new(catalog.with_graph(Arc::new(move || graph_of(&graph))));
+        let identity = |(chain, key): (Vec<u8>, Vec<u8>)| {
+            Identity::of(&chain, &key).map_err(|error| PyValueError::new_err(format!("serve: tls: {error}")))
+        };
+        let tls = tls.map(identity).transpose()?;
         let limits = Limits::default();
         let options = Options {
             address: SocketAddr::new(address, port),
             access: token.map_or(Access::Anybody, Access::Token),
+            tls,
             limits: limits.clone(),
         };
         let shared = catalog.clone();
@@ -154,13 +162,22 @@ impl PyFlightServer {
         self.catalog.names()
     }
 
-    fn table(&self, name: &str) -> Option<PyTable> {
-        self.catalog.table(name).map(PyTable::new)
+    /// The table of this name; of one who serves constituents, all of them.
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = match self.catalog.get(name) {
+            None => return Ok(None),
+            Some(Object::Partitioned(partitioned)) => PyPartitioned::new(&partitioned).into_bound_py_any(py),
+            Some(object) => object.table().map(PyTable::new).into_bound_py_any(py),
+        };
+        found.map(Some)
     }
 
-    fn put(&self, name: String, table: &Bound<'_, PyTable>) -> PyResult<()> {
-        let table = table.get().usable()?.clone();
-        drop_without_gil(self.catalog.put(name, table));
+    fn put(&self, name: String, table: &Bound<'_, PyAny>) -> PyResult<()> {
+        let object: Object = match table.cast::<PyPartitioned>() {
+            Ok(partitioned) => partitioned.get().engine().clone().into(),
+            Err(_) => table.cast::<PyTable>()?.get().usable()?.clone().into(),
+        };
+        drop_without_gil(self.catalog.put(name, object));
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_ipc::root_as_message;
 use arrow_schema::{Field, Schema};
 use arrow_select::concat::concat_batches;
 use engine::sources::{AppendTable, BlinkTable, KeyedTable, Token};
@@ -15,28 +14,17 @@ use super::messages::InputTable;
 use crate::catalog::{Catalog, Served};
 use crate::context::{Context, blocking, engine_error};
 use crate::feed::Feed;
+use crate::ipc::schema_of;
 use crate::proto::TwoTickets;
 use crate::tickets::of_ticket;
 
 const WHAT: &str = "input_table";
-/// What stands before the message of a schema: a mark, and how long it is.
-const PREFIX: usize = 8;
-
-fn schema_of(bytes: &[u8]) -> Result<Schema, Status> {
-    let wrong = |why: &dyn std::fmt::Display| refused(WHAT, format!("malformed schema: {why}"));
-    let message = bytes.get(PREFIX..).ok_or_else(|| wrong(&"it is too short"))?;
-    // A flatbuffer is read where it is aligned.
-    let message = arrow_buffer::Buffer::from(message);
-    let message = root_as_message(&message).map_err(|error| wrong(&error))?;
-    let schema = message.header_as_schema().ok_or_else(|| wrong(&"no schema message"))?;
-    arrow_ipc::convert::try_fb_to_schema(schema).map_err(|error| wrong(&error))
-}
 
 /// The empty table that a request asks for, with where its rows go.
 pub(super) fn made(catalog: &Catalog, of: &InputTable, like: Option<&Served>) -> Result<Served, Status> {
     let schema = match like {
         Some(like) => like.table.schema().as_ref().clone(),
-        None => schema_of(&of.schema)?,
+        None => schema_of(&of.schema).map_err(|why| refused(WHAT, why))?,
     };
     let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
     let schema = Arc::new(Schema::new(fields));

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use prost::{Message, Oneof};
 
-use super::conditions::Condition;
+use super::conditions::{Condition, Written};
 use super::specs::{AggregateSpec, Aggregation, UpdateByOperation};
 use crate::proto::Ticket;
 
@@ -95,7 +95,7 @@ pub(crate) enum Operation {
     #[prost(message, tag = "18")]
     Merge(Merge),
     #[prost(message, tag = "19")]
-    ComboAggregate(Plain),
+    ComboAggregate(Combo),
     #[prost(message, tag = "21")]
     Flatten(Plain),
     #[prost(message, tag = "22")]
@@ -137,7 +137,7 @@ pub(crate) enum Operation {
     #[prost(message, tag = "41")]
     Raj(Ordered),
     #[prost(message, tag = "42")]
-    Statistics(Plain),
+    Statistics(Statistics),
     #[prost(message, tag = "43")]
     MultiJoin(MultiJoin),
     #[prost(message, tag = "44")]
@@ -382,6 +382,72 @@ pub(crate) struct Aggregate {
     pub(crate) by: Vec<String>,
 }
 
+/// Aggregations in the older form.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Combo {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) result: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) source: Option<TableReference>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) aggregates: Vec<ComboPart>,
+    #[prost(string, repeated, tag = "4")]
+    pub(crate) by: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ComboPart {
+    /// In the order of [`combos`](super::combos).
+    #[prost(int32, tag = "1")]
+    pub(crate) kind: i32,
+    #[prost(string, repeated, tag = "2")]
+    pub(crate) pairs: Vec<String>,
+    /// Of a count its name, of a weighted mean its weight.
+    #[prost(string, tag = "3")]
+    pub(crate) column: String,
+    #[prost(double, tag = "4")]
+    pub(crate) percentile: f64,
+    #[prost(bool, tag = "5")]
+    pub(crate) mean_of_two: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Statistics {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) result: Option<Ticket>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) source: Option<TableReference>,
+    #[prost(string, tag = "3")]
+    pub(crate) column: String,
+    #[prost(int32, optional, tag = "4")]
+    pub(crate) values: Option<i32>,
+}
+
+/// Where a value is looked for.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Seek {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) source: Option<Ticket>,
+    #[prost(sint64, tag = "2")]
+    pub(crate) from: i64,
+    #[prost(string, tag = "3")]
+    pub(crate) column: String,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) value: Option<Written>,
+    #[prost(bool, tag = "5")]
+    pub(crate) ignore_case: bool,
+    #[prost(bool, tag = "6")]
+    pub(crate) contains: bool,
+    #[prost(bool, tag = "7")]
+    pub(crate) backward: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Found {
+    #[prost(sint64, tag = "1")]
+    pub(crate) row: i64,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SnapshotWhen {
     #[prost(message, optional, tag = "1")]
@@ -470,9 +536,9 @@ impl Operation {
             Head(of) | Tail(of) | HeadBy(of) | TailBy(of) => (of.result.as_ref(), vec![of.source.as_ref()]),
             Ungroup(of) => (of.result.as_ref(), vec![of.source.as_ref()]),
             Merge(of) => (of.result.as_ref(), of.sources.iter().map(Some).collect()),
-            Flatten(of) | Snapshot(of) | Meta(of) | ComboAggregate(of) | Downsample(of) | Statistics(of) => {
-                (of.result.as_ref(), vec![of.source.as_ref()])
-            }
+            Flatten(of) | Snapshot(of) | Meta(of) | Downsample(of) => (of.result.as_ref(), vec![of.source.as_ref()]),
+            ComboAggregate(of) => (of.result.as_ref(), vec![of.source.as_ref()]),
+            Statistics(of) => (of.result.as_ref(), vec![of.source.as_ref()]),
             CrossJoin(of) | NaturalJoin(of) | ExactJoin(of) | LeftJoin(of) | AsOfJoin(of) => {
                 (of.result.as_ref(), vec![of.left.as_ref(), of.right.as_ref()])
             }

@@ -1,12 +1,15 @@
 //! Tables that clients make of tables: one operation a call, or several that stand on each other.
 
 mod aggregations;
+mod combos;
 mod conditions;
 mod formulas;
 mod inputs;
 mod messages;
 mod operations;
+mod seek;
 mod specs;
+mod statistics;
 mod update_by;
 
 use bytes::{Bytes, BytesMut};
@@ -17,13 +20,15 @@ use tonic::{Code, Status};
 
 pub(crate) use inputs::{add, delete};
 use messages::{Batch, Created, Operation, Reference, Request, TableReference};
+pub(crate) use operations::made_columns;
+pub(crate) use seek::seek;
 
-use crate::catalog::Served;
-use crate::context::{Context, blocking, engine_error};
+use crate::catalog::{Object, Served};
+use crate::context::{Context, blocking, engine_error, export};
 use crate::frames::{Answers, answered, framed};
-use crate::ipc::encapsulated;
+use crate::ipc::{encapsulated, with_attributes};
 use crate::proto::Ticket;
-use crate::tickets::{Named, of_ticket};
+use crate::tickets::of_ticket;
 use crate::trouble::internal;
 
 /// Operations of one batch at most.
@@ -40,23 +45,13 @@ fn request(number: u32, message: &Bytes) -> Result<Operation, Status> {
     request.operation.ok_or_else(|| Status::invalid_argument("the request has no operation"))
 }
 
-fn export(ticket: &Ticket) -> Result<i32, Status> {
-    match of_ticket("resultId", &ticket.ticket)? {
-        Named::Export(id) => Ok(id),
-        _ => Err(Status::failed_precondition("resultId must be an export")),
-    }
-}
-
 /// One operation, whose result gets the number that the client chose.
 pub(crate) async fn one(context: &Context, number: u32, message: Bytes) -> Result<Answers, Status> {
     let operation = request(number, &message)?;
-    let (result, _) = operation.ends();
-    let result = result.ok_or_else(|| Status::failed_precondition("No result ticket supplied"))?.clone();
-    let begun = context.session.exports.begin(export(&result)?)?;
-    let made = run(context, operation, &[]).await;
-    begun.end(made.as_ref().ok().cloned());
-    let reference = TableReference { reference: Some(Reference::Ticket(result)) };
-    Ok(Answers::once(&created(made?.table, reference).await?))
+    let result = operation.ends().0.cloned();
+    let work = async { run(context, operation, &[]).await.map(Object::Table) };
+    let made = context.exported(result.as_ref(), work).await?;
+    answered_with(made, result).await
 }
 
 /// Several operations: one message for each as it is done; at the end the first error, if there was one.
@@ -89,7 +84,7 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
                 Ok(number) => {
                     let made = run(&context, operation, &done).await;
                     if let Some(number) = number {
-                        number.end(made.as_ref().ok().cloned());
+                        number.end(made.as_ref().ok().cloned().map(Object::Table));
                     }
                     made
                 }
@@ -196,12 +191,19 @@ async fn created(table: Table, reference: TableReference) -> Result<Created, Sta
             result_id: Some(reference),
             success: true,
             error_info: String::new(),
-            schema_header: encapsulated(&schema).map_err(internal)?,
+            schema_header: encapsulated(&with_attributes(&schema, &table)).map_err(internal)?,
             is_static: !table.is_live(),
             size: table.rows().map_err(engine_error)?.len() as i64,
         })
     })
     .await
+}
+
+/// The answer of a call whose result is a table under the client's number.
+pub(crate) async fn answered_with(made: Object, result: Option<Ticket>) -> Result<Answers, Status> {
+    let table = made.table().ok_or_else(|| internal("a result that is no table"))?;
+    let reference = TableReference { reference: result.map(Reference::Ticket) };
+    Ok(Answers::once(&created(table, reference).await?))
 }
 
 /// What is known of a table that is there.

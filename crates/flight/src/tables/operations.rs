@@ -10,12 +10,12 @@ use engine::plan::{
     RangeOptions, SortBy, StandingGroups, Strategy, Validate, apply,
 };
 use engine::{Call, OnError, Table};
-use formula::{Expr, Literal};
+use formula::{Aggregate as Kind, Expr, Function, Literal};
 use tonic::Status;
 
 use super::formulas::{Formulas, lowered, pair, pairs, refused, rows, unknown};
 use super::messages::{Join, MultiJoin, OfTexts, Operation, Ordered, RangeJoin, Sort, Time};
-use super::{aggregations, conditions, update_by};
+use super::{aggregations, combos, conditions, statistics, update_by};
 use crate::catalog::Catalog;
 use crate::context::engine_error;
 use crate::trouble::internal;
@@ -137,10 +137,14 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
             one(Op::Tail { rows: of.from.unsigned_abs() }, "slice", inputs)
         }
         Operation::Slice(of) => one(Op::Extent(Extent::Between { start: of.from, stop: of.to }), "slice", inputs),
-        Operation::LeftJoin(_) => Err(unknown("left_join", "it is not here; natural_join or join say what it would")),
-        Operation::ComboAggregate(_) => Err(unknown("combo_agg", "it is not here; agg_by says the same")),
+        Operation::LeftJoin(of) => left_join(of, inputs),
+        Operation::ComboAggregate(of) => {
+            let formulas = Formulas::new(combos::METHOD, &inputs[0]);
+            let aggregates = combos::aggregates(of, &formulas, inputs[0].canonical())?;
+            aggregate(&of.by, aggregates, false, inputs)
+        }
         Operation::Downsample(_) => Err(unknown("downsample", "it is not here yet")),
-        Operation::Statistics(_) => Err(unknown("column statistics", "they are not here yet")),
+        Operation::Statistics(of) => statistics::of(of, &inputs[0]),
         Operation::Fetch(_) | Operation::Preview(_) | Operation::InputTable(_) => {
             Err(internal("an operation without a form of its own"))
         }
@@ -213,17 +217,29 @@ fn sort(of: &Sort, inputs: &[Table]) -> Result<Table, Status> {
         return one(Op::Reverse, "reverse", inputs);
     }
     let mut by = Vec::new();
+    // Numbers without their signs are columns of their own until the rows are sorted.
+    let mut unsigned: Vec<Expr> = Vec::new();
     for each in &of.sorts {
-        if each.absolute {
-            return Err(unknown("sort", "numbers without their sign are sorted by a column of their own: abs(x)"));
-        }
         if inputs[0].schema().field_with_name(&each.column).is_err() {
             return Err(Status::failed_precondition(format!("sort: there is no column {:?}", each.column)));
         }
         let descending = each.direction < 0;
-        by.push(SortBy { column: each.column.clone(), descending, nulls_last: descending });
+        let mut column = each.column.clone();
+        if each.absolute {
+            column = free_name(&format!("abs {}", each.column), inputs[0].schema());
+            let size = Expr::call(Function::Abs, vec![Expr::column(each.column.as_str())]);
+            unsigned.push(size.map_err(|error| refused("sort", error))?.alias(column.as_str()));
+        }
+        by.push(SortBy { column, descending, nulls_last: descending });
     }
-    one(Op::Sort { by }, "sort", inputs)
+    if unsigned.is_empty() {
+        return one(Op::Sort { by }, "sort", inputs);
+    }
+    let names: Vec<(String, String)> =
+        inputs[0].schema().fields().iter().map(|field| (field.name().clone(), field.name().clone())).collect();
+    let wide = one(made_columns(unsigned, true), "sort", inputs)?;
+    let sorted = one(Op::Sort { by }, "sort", &[wide])?;
+    renamed("sort", names.into_iter(), &sorted)
 }
 
 /// Right columns, `"C"` or `"New = Old"`; all of them without any.
@@ -231,17 +247,26 @@ fn added(method: &str, texts: &[String]) -> Result<Option<Vec<(String, String)>>
     if texts.is_empty() { Ok(None) } else { pairs(method, texts).map(Some) }
 }
 
+/// Columns that are computed as they are read.
+pub(crate) fn made_columns(columns: Vec<Expr>, keep: bool) -> Op {
+    let (turns, on_error, sequential) = (Vec::new(), OnError::default(), false);
+    Op::Columns { columns, keep, turns, materialization: Materialization::Lazy, on_error, sequential }
+}
+
+/// A name that no column has.
+fn free_name(like: &str, schema: &Schema) -> String {
+    let taken = |name: &str| schema.field_with_name(name).is_ok();
+    let mut name = like.to_owned();
+    while taken(&name) {
+        name.push('_');
+    }
+    name
+}
+
 /// Columns of a table, each by its new name and its old one.
 fn renamed(method: &str, pairs: impl Iterator<Item = (String, String)>, of: &Table) -> Result<Table, Status> {
-    let op = Op::Columns {
-        columns: pairs.map(|(new, old)| Expr::column(old).alias(new)).collect(),
-        keep: false,
-        turns: Vec::new(),
-        materialization: Materialization::Lazy,
-        on_error: OnError::default(),
-        sequential: false,
-    };
-    one(op, method, std::slice::from_ref(of))
+    let columns = pairs.map(|(new, old)| Expr::column(old).alias(new)).collect();
+    one(made_columns(columns, false), method, std::slice::from_ref(of))
 }
 
 fn natural_join(method: &str, of: &Join, matches: Matches, inputs: &[Table]) -> Result<Table, Status> {
@@ -254,6 +279,34 @@ fn natural_join(method: &str, of: &Join, matches: Matches, inputs: &[Table]) -> 
         on_error: OnError::default(),
     };
     one(op, method, inputs)
+}
+
+/// The rows of the left table, each with lists of the cells of the right rows that match; null where none does.
+fn left_join(of: &Join, inputs: &[Table]) -> Result<Table, Status> {
+    const METHOD: &str = "left_join";
+    let on = pairs(METHOD, &of.on)?;
+    let right = &inputs[1];
+    let is_key = |name: &str| on.iter().any(|(_, key)| key == name);
+    let others = right.schema().fields().iter().map(|field| field.name().clone()).filter(|name| !is_key(name));
+    let add = added(METHOD, &of.add)?.unwrap_or_else(|| others.map(|name| (name.clone(), name)).collect());
+    let keys: Vec<String> = on.iter().map(|(_, key)| key.clone()).collect();
+    let lists = add.iter().map(|(_, old)| Expr::aggregate(Kind::Implode, [Expr::column(old.as_str())]));
+    let lists = lists.zip(&add).map(|(list, (new, _))| list.map(|list| list.alias(new.as_str())));
+    let lists: Vec<Expr> = lists.collect::<Result<_, _>>().map_err(|error| refused(METHOD, error))?;
+    if keys.is_empty() {
+        return Err(refused(METHOD, "there are no columns to match"));
+    }
+    let grouped = aggregate(&keys, lists, false, std::slice::from_ref(right))?;
+    let add = add.into_iter().map(|(new, _)| (new.clone(), new)).collect();
+    let joined = Op::NaturalJoin {
+        on,
+        joins: Some(add),
+        suffix: None,
+        matches: Matches::First,
+        nulls_equal: true,
+        on_error: OnError::default(),
+    };
+    one(joined, METHOD, &[inputs[0].clone(), grouped])
 }
 
 fn cross_join(of: &Join, inputs: &[Table]) -> Result<Table, Status> {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use bytes::{Bytes, BytesMut};
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tonic::Status;
 use tonic::body::Body;
@@ -37,6 +38,14 @@ impl Decoder for Whole {
 pub async fn connect(address: SocketAddr) -> SendRequest<Body> {
     let stream = TcpStream::connect(address).await.expect("a connection");
     stream.set_nodelay(true).expect("a socket");
+    speaks(stream).await
+}
+
+/// Speaks HTTP/2 over a connection that is there.
+pub async fn speaks<S>(stream: S) -> SendRequest<Body>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (client, connection) =
         handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("a handshake of HTTP/2");
     tokio::spawn(connection);

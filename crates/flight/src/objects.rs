@@ -1,0 +1,102 @@
+//! Objects that are no tables: what they are, and the tables that stand behind them.
+//!
+//! A table of tables is told of as its description and one table: its keys. A stream of messages says the same once, and
+//! takes none.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use engine::Partitioned;
+use engine::plan::apply;
+use formula::Expr;
+use hyper::body::Incoming;
+use prost::Message as _;
+use tonic::Status;
+use tonic::codec::Streaming;
+
+use crate::catalog::Object;
+use crate::context::{Context, blocking, engine_error};
+use crate::frames::{Answers, answered, drain_messages, framed, requests};
+use crate::ipc::encapsulated;
+use crate::proto::{
+    FetchObject, FetchedObject, ObjectData, PartitionedDescriptor, StreamRequest, StreamResponse, Ticket, TypedTicket,
+};
+use crate::race::{First, first};
+use crate::tables::made_columns;
+use crate::tickets::{Named, of_ticket};
+use crate::trouble::internal;
+
+/// Messages that wait for a client to read.
+const AHEAD: usize = 2;
+/// The column that stands for the tables themselves.
+const CONSTITUENT: &str = "__CONSTITUENT__";
+
+/// What is told of an object: its type, its description, and the table behind it.
+async fn told(context: &Context, of: Option<&TypedTicket>) -> Result<FetchedObject, Status> {
+    let of = of.ok_or_else(|| Status::invalid_argument("the request names no object"))?;
+    let ticket = of.ticket.clone().unwrap_or_default().ticket;
+    let object = context.object("sourceId", of_ticket("sourceId", &ticket)?).await?;
+    let kind = object.kind();
+    if !of.kind.is_empty() && of.kind != kind {
+        let why = format!("the object is a {kind}, not a {}", of.kind);
+        return Err(Status::failed_precondition(why));
+    }
+    let Object::Partitioned(partitioned) = object else {
+        return Err(Status::not_found(format!("No ObjectType found, expected type '{kind}'")));
+    };
+    let (data, keys) = blocking(move || described(&partitioned)).await?;
+    let id = context.session.exports.hand_out(keys)?;
+    let ticket = Some(Ticket { ticket: Named::Export(id).ticket() });
+    let typed_export_ids = vec![TypedTicket { ticket, kind: "Table".to_owned() }];
+    Ok(FetchedObject { kind: kind.to_owned(), data, typed_export_ids })
+}
+
+fn described(of: &Arc<Partitioned>) -> Result<(Bytes, Object), Status> {
+    let template = of.template().map_err(engine_error)?;
+    let schema = barrage::WireSchema::of(template.schema());
+    let schema = schema.map_or_else(|_| barrage::original(template.schema()), |wire| wire.schema().as_ref().clone());
+    let descriptor = PartitionedDescriptor {
+        key_column_names: of.keys(),
+        unique_keys: true,
+        constituent_definition_schema: encapsulated(&schema).map_err(internal)?,
+        constituent_column_name: CONSTITUENT.to_owned(),
+        constituent_changes_permitted: of.changes(),
+    };
+    let keys = of.keys().into_iter().map(Expr::column);
+    let constituent = Expr::literal("Table").alias(CONSTITUENT);
+    let columns = keys.chain([constituent]).collect();
+    let keys = apply(made_columns(columns, false), "partition_by", std::slice::from_ref(of.set()));
+    Ok((descriptor.encode_to_vec().into(), keys.map_err(engine_error)?.into()))
+}
+
+/// Tells of an object once.
+pub(crate) async fn fetch(context: &Context, of: FetchObject) -> Result<Answers, Status> {
+    Ok(Answers::once(&told(context, of.source_id.as_ref()).await?))
+}
+
+/// Tells of an object, and ends when the client does.
+pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
+    answered(AHEAD, |send| async move {
+        let mut messages: Streaming<StreamRequest> = requests(body, context.shared.limits.control_message);
+        let talk = async {
+            let opened = messages.message().await?.and_then(|message| message.connect);
+            let connect =
+                opened.ok_or_else(|| Status::invalid_argument("MessageStream: the first message connects"))?;
+            let FetchedObject { data, typed_export_ids, .. } = told(&context, connect.source_id.as_ref()).await?;
+            let data = Some(ObjectData { payload: data, references: typed_export_ids });
+            if send.send(Ok(framed(&StreamResponse { data }))).await.is_err() {
+                return Ok(());
+            }
+            let ended = async { first(context.session.over(), context.shared.stopped()).await };
+            let quiet = async { first(send.closed(), ended).await };
+            match first(messages.message(), quiet).await {
+                First::Left(Ok(Some(_))) => Err(Status::invalid_argument("a PartitionedTable takes no messages")),
+                First::Left(Err(cut)) => Err(cut),
+                First::Left(Ok(None)) | First::Right(_) => Ok(()),
+            }
+        };
+        let ended = talk.await;
+        drain_messages(messages);
+        ended
+    })
+}

@@ -1,0 +1,238 @@
+"""Live tables of other processes: what :func:`tickframe.serve` gives, and any server that speaks Barrage, taken in.
+
+>>> import tickframe as tf
+>>> served = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
+>>> _ = served.append({"sym": ["A", "B"], "px": [1.0, 2.0]})
+>>> _ = served.graph.step()
+>>> here = tf.Graph()
+>>> with tf.serve({"trades": served}) as srv, tf.connect(srv.url, graph=here) as con:
+...     trades = con["trades"]
+...     _ = here.step()
+...     trades.to_dicts()
+[{'sym': 'A', 'px': 1.0}, {'sym': 'B', 'px': 2.0}]
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import urllib.parse
+import weakref
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tickframe import _native, errors
+from tickframe.arguments import instance
+from tickframe.durations import seconds
+from tickframe.graph import graph_for_source
+from tickframe.handles import table_of
+from tickframe.server import PEM, pem, token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from tickframe.graph import Graph
+    from tickframe.table import Table
+
+__all__ = ["Connection", "RemoteState", "connect"]
+
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+#: How addresses begin, and whether what is sent is encrypted there.
+_SCHEMES = {"grpc": False, "grpc+tcp": False, "http": False, "grpc+tls": True, "grpcs": True, "https": True}
+
+
+class RemoteState(NamedTuple):
+    """How it goes with a table of another server."""
+
+    #: Whether the server tells of it now.
+    connected: bool
+    #: The last step of the server that was taken in; -1 of a table that never changes there, None before the first.
+    step: int | None
+    #: How often it was followed from the beginning: once more for each time the server was lost.
+    snapshots: int
+    #: Why it is not connected.
+    trouble: str | None
+
+
+class Connection:
+    """A connection to a server, made by :func:`connect`; a context manager that closes it."""
+
+    def __init__(self, native: _native.Remote, url: str) -> None:
+        if not isinstance(native, _native.Remote):
+            raise errors.TypeMismatchError("a Connection is made by tickframe.connect")
+        self._native = native
+        self._url = url
+        _open.add(self)
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return self._url
+
+    def __getitem__(self, name: str) -> Table:
+        """The live table of this name, as :meth:`table` gives it."""
+        return self.table(name)
+
+    def table(self, name: str, *, columns: Sequence[str] | None = None, timeout: float = 30.0) -> Table:
+        """A live table here that has the rows of one there, under the same row keys.
+
+        The first rows are waited for; in a graph that runs by itself they are in the table then, in another one they
+        come with its next step. Asked for again, it is the same table, as long as somebody has it. If the server is
+        lost, the table stays as it is and is followed again as soon as the server is back: its fresh rows are compared
+        with those that are held, and what depends on the table sees the differences alone.
+
+        Args:
+            name: What the server calls it.
+            columns: These columns alone, in this order; all of them without it.
+            timeout: Seconds to wait for the first rows.
+
+        Raises:
+            NotFoundError: The server has no table of this name.
+            ColumnNotFoundError: The table has no such column.
+            DataError: It has a column that cannot be sent.
+            TransportError: The server is not there, or the connection was closed.
+            TimeoutError: No rows came in time.
+
+        Examples:
+            >>> import tickframe as tf
+            >>> here = tf.Graph()
+            >>> srv = tf.serve({"t": tf.table({"a": [1, 2], "b": ["x", "y"]})})
+            >>> con = tf.connect(srv.url, graph=here)
+            >>> table = con.table("t", columns=["b"])
+            >>> _ = here.step()
+            >>> table.to_dicts()
+            [{'b': 'x'}, {'b': 'y'}]
+            >>> con.close()
+            >>> srv.stop()
+        """
+        if not isinstance(name, str):
+            raise errors.TypeMismatchError(f"connect: a table is named by a string, not {type(name).__name__}")
+        if isinstance(columns, str):
+            columns = [columns]
+        if columns is not None:
+            columns = list(columns)
+            if not all(isinstance(column, str) for column in columns):
+                raise errors.TypeMismatchError("connect: columns are named by strings")
+            twice = next((column for at, column in enumerate(columns) if column in columns[:at]), None)
+            if twice is not None:
+                raise errors.DuplicateError(f"connect: column {twice!r} would appear twice")
+        return table_of(self._native.table(name, columns, _wait(timeout)))
+
+    def tables(self) -> list[str]:
+        """The names of the tables that the server has now.
+
+        Raises:
+            TransportError: The server is not there, or the connection was closed.
+        """
+        return self._native.names()
+
+    def states(self) -> dict[str, RemoteState]:
+        """How it goes with each table that is here, by its name; of some columns alone as ``"name[a, b]"``."""
+        return {name: RemoteState(*state) for name, state in self._native.states().items()}
+
+    def close(self) -> None:
+        """End all. Tables that came from here stay as they are and change no more. A second call does nothing."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._native.is_closed else ""
+        return f"<Connection {self._url}{closed}>"
+
+
+def _parts(url: object) -> tuple[str, str, int]:
+    if not isinstance(url, str):
+        raise errors.TypeMismatchError(f"connect: url must be a string, not {type(url).__name__}")
+    wrong = errors.InvalidOperationError(f"connect: {url!r} is no address: grpc://HOST:PORT, or grpc+tls://HOST:PORT")
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.scheme not in _SCHEMES or not host or port is None or parts.path not in ("", "/") or parts.query:
+        raise wrong
+    if parts.username is not None or parts.password is not None:
+        raise errors.InvalidOperationError("connect: a token is no part of the address; give it as token=")
+    return parts.scheme, host, port
+
+
+def _wait(timeout: object) -> float:
+    wait = seconds(timeout, "connect")
+    return math.inf if wait is None else wait
+
+
+def _secret(url: str, token: object) -> str | None:
+    if token is False:
+        return None
+    if token is None:
+        return token_of(url) or os.environ.get("TICKFRAME_TOKEN") or None
+    if not isinstance(token, str):
+        raise errors.TypeMismatchError(f"connect: token must be a string, None or False, not {type(token).__name__}")
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        raise errors.InvalidOperationError("connect: a token has printable ASCII letters and no spaces")
+    return token
+
+
+def connect(
+    url: str,
+    token: str | Literal[False] | None = None,
+    *,
+    tls: PEM | None = None,
+    graph: Graph | None = None,
+) -> Connection:
+    """Connect to a server, whose tables are live tables here.
+
+    Threads of its own read what the server sends; no step of a graph waits for it. A server that is lost is looked for
+    until it is back, or the connection is closed.
+
+    Args:
+        url: Where the server is: ``grpc://HOST:PORT``, or ``grpc+tls://HOST:PORT`` for one that encrypts.
+        token: What the server wants. Without it: that of a server of this process, else that in ``TICKFRAME_TOKEN``.
+            False sends none.
+        tls: Whose certificates are believed, a path of a PEM file or its bytes; those of this system without it.
+        graph: Where the tables live; the default graph without it.
+
+    Raises:
+        TypeMismatchError: An argument is of another type.
+        InvalidOperationError: The url is no address, or the token cannot be sent.
+        ValueError: ``tls`` holds no certificate.
+        TransportError: The server is not there, or speaks something else.
+        AuthError: The token is not the server's.
+
+    Examples:
+        >>> import tickframe as tf
+        >>> srv = tf.serve({"t": tf.table({"a": [1, 2]})}, token="a-token-of-mine")
+        >>> con = tf.connect(srv.url, "a-token-of-mine", graph=tf.Graph())
+        >>> con.tables()
+        ['t']
+        >>> con.close()
+        >>> srv.stop()
+    """
+    scheme, host, port = _parts(url)
+    encrypted = _SCHEMES[scheme]
+    if tls is not None and not encrypted:
+        raise errors.InvalidOperationError(f"connect: tls= is for grpc+tls://, and {url!r} is not encrypted")
+    secret = _secret(url, token)
+    if graph is not None:
+        instance(graph, "connect", "graph", "Graph", "a graph")
+    trust = None if tls is None else pem(tls, "connect", "tls")
+    own = graph_for_source(graph)._native
+    return Connection(_native.Remote(host, port, secret, encrypted, trust, own), url)
+
+
+def _end() -> None:
+    for connection in list(_open):
+        connection.close()
+
+
+atexit.register(_end)
