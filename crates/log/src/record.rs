@@ -164,25 +164,19 @@ impl Head {
         u64::from(self.zeros).checked_sub(1)
     }
 
-    /// What is wrong with the bytes behind the head.
-    pub(crate) fn check(&self, rest: &[u8]) -> Result<(), &'static str> {
-        let (rows, end) = rest.split_at(rest.len().saturating_sub(END.len()));
+    /// Bytes of the note, and of the body.
+    pub(crate) fn lengths(&self) -> (u64, u64) {
+        (u64::from(self.note), self.body)
+    }
+
+    /// What is wrong with note, body and end, which may stand apart.
+    pub(crate) fn check(&self, rows: [&[u8]; 2], end: &[u8]) -> Result<(), &'static str> {
         if end != END {
             return Err("a record does not end as one");
         }
-        if crc32fast::hash(rows) != self.check {
-            return Err("the rows of a record do not match their check");
-        }
-        Ok(())
-    }
-
-    /// Note and body from what stands behind the head.
-    pub(crate) fn split(&self, mut rest: Vec<u8>) -> Result<(String, Vec<u8>), &'static str> {
-        self.check(&rest)?;
-        rest.truncate(rest.len() - END.len());
-        let body = rest.split_off(self.note as usize);
-        let note = String::from_utf8(rest).map_err(|_| "the note of a record is no text")?;
-        Ok((note, body))
+        let mut check = crc32fast::Hasher::new();
+        rows.iter().for_each(|rows| check.update(rows));
+        if check.finalize() == self.check { Ok(()) } else { Err("the rows of a record do not match their check") }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::{Disk, Readable};
 use crate::error::Error;
 use crate::folder;
-use crate::record::{Content, HEAD, Head, Kind, Record};
+use crate::record::{Content, END, HEAD, Head, Kind, Record};
 use crate::torn::is_torn;
 
 const PREFIX: &str = "segment-";
@@ -176,11 +176,14 @@ impl Walk {
 
     /// Note and body of the record whose head was read.
     pub(crate) fn rest(&mut self, head: &Head) -> Result<(String, Vec<u8>), Error> {
-        let rest = head.rest().unwrap_or_default();
-        let bytes = self.fill(rest)?;
-        let split = head.split(bytes).map_err(|what| self.damaged(what))?;
-        self.at += HEAD as u64 + rest;
-        Ok(split)
+        let (note, body) = head.lengths();
+        let (note, body) = (self.fill(note)?, self.fill(body)?);
+        let mut end = [0; END.len()];
+        self.file.read_exact(&mut end).map_err(Error::io("read", &self.path))?;
+        head.check([&note, &body], &end).map_err(|what| self.damaged(what))?;
+        let note = String::from_utf8(note).map_err(|_| self.damaged("the note of a record is no text"))?;
+        self.at += HEAD as u64 + head.rest().unwrap_or_default();
+        Ok((note, body))
     }
 
     /// The next record.

@@ -6,4 +6,4 @@ use limits::Size;
 pub static SEGMENT_BYTES: Size = Size::new("log.SEGMENT_BYTES", 64 << 20);
 
 /// A base is synced each time so many bytes of it have gathered.
-pub static BASE_SYNC_BYTES: Size = Size::new("log.BASE_SYNC_BYTES", 32 << 20);
+pub static BASE_SYNC_BYTES: Size = Size::new("log.BASE_SYNC_BYTES", 16 << 20);

@@ -3,7 +3,7 @@
 //! A write that was not synced may be cut, and of what is there any pieces of the disk may never have been written:
 //! these are zeros. All before it was synced, or nothing would have been written behind it.
 
-use crate::record::{HEAD, Head, MAGIC};
+use crate::record::{END, HEAD, Head, MAGIC};
 
 /// Bytes of a disk that are written together.
 const PIECE: u64 = 512;
@@ -50,7 +50,8 @@ pub(crate) fn is_torn(left: &[u8], at: u64) -> bool {
         };
         let Some(end) = end_of(&head, record) else { return true };
         let (rest, place) = (&record[HEAD..end], place + HEAD as u64);
-        if head.check(rest).is_err() {
+        let (rows, mark) = rest.split_at(rest.len() - END.len());
+        if head.check([rows, &[]], mark).is_err() {
             let is_end_lost = pieces(rest, place).last().is_some_and(is_zero);
             is_lost |= is_end_lost || head.zeros().is_some_and(|zeros| zero_pieces(rest, place) > zeros);
         }

@@ -399,7 +399,7 @@ fn other_folders_and_formats_are_refused_in_words() {
     assert!(text.contains("is of format 7, this version reads format 3"), "{text}");
 }
 
-/// Files of any content are read or refused.
+/// Files of any content are read or refused, by an owner as by a reader.
 #[test]
 fn strangers_bytes_are_read_or_refused() {
     let scratch = Scratch::new();
@@ -417,9 +417,22 @@ fn strangers_bytes_are_read_or_refused() {
                 _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 255),
             }
         }
-        fs::write(scratch.0.join("segment-000000000000.log"), &bytes).unwrap();
-        if let Ok(records) = read_all(&scratch.0) {
-            assert!(records.iter().map(|record| record.body.len()).sum::<usize>() <= bytes.len());
+        let cut = dice.below(bytes.len() as u64 + 1) as usize;
+        for (place, bytes) in [&bytes[..cut], &bytes[cut..]].into_iter().enumerate() {
+            fs::write(scratch.0.join(format!("segment-{place:012}.log")), bytes).unwrap();
+            if bytes.is_empty() {
+                fs::remove_file(scratch.0.join(format!("segment-{place:012}.log"))).unwrap();
+            }
+        }
+        let found = read_all(&scratch.0);
+        let opened = open(&scratch.0).and_then(|log| log.read().collect::<Result<Vec<_>, _>>());
+        match (found, opened) {
+            (Ok(found), Ok(opened)) => {
+                assert!(found.iter().map(|record| record.body.len()).sum::<usize>() <= bytes.len());
+                assert_eq!(found, opened);
+            }
+            (Err(_), Err(_)) => {}
+            (found, opened) => panic!("read: {found:?}, opened: {opened:?}"),
         }
     }
 }
