@@ -76,6 +76,12 @@ impl Written for Unsynced {
     }
 }
 
+/// A file with this content. It is made anew: some file systems wait for the disk where one is cut and written again.
+fn put(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+    let _ = fs::remove_file(&path);
+    fs::write(path, content).unwrap();
+}
+
 fn open(path: &Path) -> Result<Log, Error> {
     Log::open_on(Arc::new(Hasty(real())), path)
 }
@@ -176,7 +182,7 @@ fn a_tail_cut_anywhere_leaves_the_whole_records_before_it_and_goes_on() {
                 for cut in 0..bytes.len() {
                     let mut torn = bytes[..cut].to_vec();
                     torn.resize(if zeros { bytes.len() } else { cut }, 0);
-                    fs::write(&last, &torn).unwrap();
+                    put(&last, &torn);
                     let found = read_all(&scratch.0);
                     let opened = open(&scratch.0).map(|log| (read(&log), log));
                     match (found, opened) {
@@ -221,14 +227,14 @@ fn every_changed_byte_is_told_with_its_file() {
                 for at in 0..bytes.len() {
                     let mut changed = bytes.clone();
                     changed[at] ^= 1 << (at % 8);
-                    fs::write(&path, &changed).unwrap();
+                    put(&path, &changed);
                     let error = read_all(&scratch.0).expect_err("a byte differs");
                     assert!(matches!(&error, Error::Damaged { offset, .. } if *offset <= at as u64), "{error}");
                     assert_eq!(error.path(), path);
                     let opened = open(&scratch.0).and_then(|log| log.read().collect::<Result<Vec<_>, _>>());
                     assert_eq!(opened.expect_err("a byte differs").path(), path);
                 }
-                fs::write(&path, &bytes).unwrap();
+                put(&path, &bytes);
             }
             assert_eq!(read_all(&scratch.0).unwrap(), model);
         });
@@ -251,13 +257,13 @@ fn a_changed_byte_of_a_last_record_of_zeros_is_told() {
         }
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);
-        fs::write(&path, &changed).unwrap();
+        put(&path, &changed);
         assert!(matches!(read_all(&scratch.0), Err(Error::Damaged { .. })), "byte {at}");
     }
     // A piece that was lost is one more.
     let mut torn = bytes;
     torn[512..].fill(0);
-    fs::write(&path, &torn).unwrap();
+    put(&path, &torn);
     assert_eq!(open(&scratch.0).unwrap().last(), Some(0));
 }
 
@@ -273,7 +279,7 @@ fn a_missing_segment_is_told() {
                 let error = read_all(&scratch.0).expect_err("a file is gone");
                 assert!(matches!(&error, Error::Missing { path: missing, .. } if missing == path), "{error}");
                 assert_eq!(open(&scratch.0).err().unwrap().path(), path);
-                fs::write(path, bytes).unwrap();
+                put(path, bytes);
             }
         });
     }
@@ -320,13 +326,13 @@ fn every_changed_or_missing_byte_of_a_base_is_told_with_its_file() {
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);
         for (content, place) in [(&changed[..], at), (&bytes[..at], at)] {
-            fs::write(&path, content).unwrap();
+            put(&path, content);
             let error = parts_of().expect_err("a byte differs");
             assert!(matches!(&error, Error::Damaged { offset, .. } if *offset <= place as u64), "{error}");
             assert_eq!(error.path(), path);
         }
     }
-    fs::write(&path, &bytes).unwrap();
+    put(&path, &bytes);
     assert_eq!(parts_of().unwrap(), parts);
     let segment = scratch.0.join("segment-000000000000.log");
     fs::rename(&segment, scratch.0.join("elsewhere")).unwrap();
@@ -335,6 +341,49 @@ fn every_changed_or_missing_byte_of_a_base_is_told_with_its_file() {
         matches!(&error, Error::Missing { path: missing, later } if *missing == segment && *later == path),
         "{error}"
     );
+}
+
+/// A file that ends between two records shows no tear: the base knows that there were more.
+#[test]
+fn a_segment_that_ends_before_its_base_is_told() {
+    let (scratch, ..) = based();
+    let path = scratch.0.join("segment-000000000000.log");
+    let first = encode(0, Kind::Change, "", b"before").unwrap().len() as u64;
+    fs::File::options().write(true).open(&path).unwrap().set_len(first).unwrap();
+    let error = open(&scratch.0).err().unwrap();
+    assert!(matches!(&error, Error::Damaged { offset, .. } if *offset == first) && error.path() == path, "{error}");
+}
+
+#[test]
+fn what_is_of_no_use_is_removed() {
+    for seed in 1..20 {
+        drawn(seed, || {
+            let (scratch, path, _) = based();
+            let mut log = open(&scratch.0).unwrap();
+            let base = log.begin_base(log.last()).unwrap();
+            log.append(4, Kind::Change, "", b"meanwhile").unwrap();
+            log.adopt(base.finish().unwrap()).unwrap();
+            let kept: Vec<PathBuf> = scratch.segments();
+            assert_eq!((kept[0].ends_with("base-00000000000000000003.log"), path.exists()), (true, false));
+            // The segment with the last record of the base is there, and that of the one behind it.
+            assert!(kept.len() <= 3, "{kept:?}");
+            log.append(4, Kind::Whole, "", b"all").unwrap();
+            assert_eq!((scratch.segments().len(), log.base_number()), (1, None));
+            // A base on a record that holds all there is counts more than that record.
+            let base = log.begin_base(Some(4)).unwrap();
+            log.append(5, Kind::Change, "", b"behind").unwrap();
+            log.adopt(base.finish().unwrap()).unwrap();
+            drop(log);
+            let log = open(&scratch.0).unwrap();
+            assert_eq!((log.base_number(), log.len()), (Some(Some(4)), 1));
+        });
+    }
+}
+
+#[test]
+fn logs_and_what_they_give_go_to_other_threads() {
+    fn go<T: Send>() {}
+    go::<(Log, log::Base, log::Finished, log::Parts, log::Records)>();
 }
 
 #[test]
@@ -391,10 +440,10 @@ fn a_folder_has_one_owner() {
 fn other_folders_and_formats_are_refused_in_words() {
     let scratch = Scratch::new();
     fs::create_dir_all(&scratch.0).unwrap();
-    fs::write(scratch.0.join("batch-000000000000.arrow"), b"rows").unwrap();
+    put(scratch.0.join("batch-000000000000.arrow"), b"rows");
     let text = open(&scratch.0).err().unwrap().to_string();
     assert!(text.contains("batch-000000000000.arrow but no MANIFEST.json"), "{text}");
-    fs::write(scratch.0.join("MANIFEST.json"), "{\"format\": 7}").unwrap();
+    put(scratch.0.join("MANIFEST.json"), "{\"format\": 7}");
     let text = open(&scratch.0).err().unwrap().to_string();
     assert!(text.contains("is of format 7, this version reads format 3"), "{text}");
 }
@@ -419,7 +468,7 @@ fn strangers_bytes_are_read_or_refused() {
         }
         let cut = dice.below(bytes.len() as u64 + 1) as usize;
         for (place, bytes) in [&bytes[..cut], &bytes[cut..]].into_iter().enumerate() {
-            fs::write(scratch.0.join(format!("segment-{place:012}.log")), bytes).unwrap();
+            put(scratch.0.join(format!("segment-{place:012}.log")), bytes);
             if bytes.is_empty() {
                 fs::remove_file(scratch.0.join(format!("segment-{place:012}.log"))).unwrap();
             }
@@ -446,7 +495,7 @@ fn seventy_thousand_records_are_opened_and_read() {
     let bytes: Vec<u8> = (0..70_000u64)
         .flat_map(|number| encode(number, Kind::Change, "note", &number.to_le_bytes()).unwrap())
         .collect();
-    fs::write(scratch.0.join("segment-000000000000.log"), bytes).unwrap();
+    put(scratch.0.join("segment-000000000000.log"), bytes);
     let log = open(&scratch.0).unwrap();
     assert_eq!((log.last(), log.len()), (Some(69_999), 70_000));
     assert!(read(&log).iter().enumerate().all(|(at, record)| record.body == (at as u64).to_le_bytes()));
