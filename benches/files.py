@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import tempfile
 import time
@@ -30,6 +31,13 @@ def least(work: Callable[[], object]) -> float:
         work()
         times.append((time.perf_counter() - began) * 1e3)
     return min(times)
+
+
+def synced(write: Callable[[], object], path: str) -> None:
+    """Write a file and wait until it is on disk, as a file of ours is when its call returns."""
+    write()
+    with Path(path).open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def drawn(rows: int) -> pl.DataFrame:
@@ -96,18 +104,20 @@ def main(rows: int) -> None:
             "read ipc": (lambda: tf.read_ipc(at["arrow"]), lambda: pl.read_ipc(at["arrow"]), None),
             "write parquet (zstd)": (
                 lambda: table.write_parquet(new),
-                lambda: frame.write_parquet(new),
-                lambda: sql.execute(f"copy (from frame) to '{new}' (format parquet, compression zstd)"),
+                lambda: synced(lambda: frame.write_parquet(new), new),
+                lambda: synced(
+                    lambda: sql.execute(f"copy (from frame) to '{new}' (format parquet, compression zstd)"), new
+                ),
             ),
             "write csv": (
                 lambda: table.write_csv(new),
-                lambda: frame.write_csv(new),
-                lambda: sql.execute(f"copy (from frame) to '{new}' (format csv)"),
+                lambda: synced(lambda: frame.write_csv(new), new),
+                lambda: synced(lambda: sql.execute(f"copy (from frame) to '{new}' (format csv)"), new),
             ),
             "write json lines": (
                 lambda: table.write_ndjson(new),
-                lambda: frame.write_ndjson(new),
-                lambda: sql.execute(f"copy (from frame) to '{new}' (format json)"),
+                lambda: synced(lambda: frame.write_ndjson(new), new),
+                lambda: synced(lambda: sql.execute(f"copy (from frame) to '{new}' (format json)"), new),
             ),
         }
         print(f"{'':30}{'tickframe':>10}{'polars':>10}{'duckdb':>10}{'ratio':>8}   ({rows:,} rows, ms)")

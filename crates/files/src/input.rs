@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
+use crate::sizes::LONGEST;
+use crate::threads::{beside, map};
 
 /// Something to read.
 #[derive(Clone, Debug)]
@@ -81,6 +83,45 @@ pub(crate) fn opened(path: &Path) -> Result<(File, u64), Error> {
     Ok((file, told.len()))
 }
 
+/// Reads the bytes at a place, all of them.
+#[cfg(unix)]
+pub(crate) fn read_at(file: &File, into: &mut [u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, at)
+}
+
+/// Reads the bytes at a place, all of them.
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, mut into: &mut [u8], mut at: u64) -> std::io::Result<()> {
+    while !into.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, into, at)?;
+        if read == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        into = &mut into[read..];
+        at += read as u64;
+    }
+    Ok(())
+}
+
+/// Bytes of a file that one thread reads at a time.
+const SHARE: usize = 4 << 20;
+
+/// All bytes of a file, read by several threads.
+pub(crate) fn all_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    let name = path.display().to_string();
+    let (file, len) = opened(path)?;
+    limits::ask(len).map_err(Error::exhausted(&name))?;
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+    let shares: Vec<Mutex<&mut [u8]>> = bytes.chunks_mut(SHARE).map(Mutex::new).collect();
+    let numbered: Vec<usize> = (0..shares.len()).collect();
+    let read = map(&numbered, |at| {
+        let mut share = shares[*at].lock().unwrap_or_else(PoisonError::into_inner);
+        read_at(&file, &mut share, (at * SHARE) as u64)
+    });
+    read.into_iter().collect::<std::io::Result<()>>().map_err(Error::io("read", &name))?;
+    Ok(bytes)
+}
+
 /// The bytes of an input as they come.
 pub(crate) struct Flow {
     pub(crate) name: String,
@@ -98,31 +139,118 @@ impl Flow {
         Ok(read < most)
     }
 
-    /// Works on what is there while the next bytes are read, at most so many: what the work gave, the bytes, and whether they
-    /// were all that was left.
-    pub(crate) fn beside<R>(&mut self, most: usize, work: impl FnOnce() -> R) -> (R, Result<(Vec<u8>, bool), Error>) {
-        let slot = Mutex::new(Some(self));
-        let read = || {
-            let flow = slot.lock().unwrap_or_else(PoisonError::into_inner).take().expect("it is read once");
-            let mut next = Vec::new();
-            let whole = flow.fill(&mut next, most)?;
-            Ok((next, whole))
-        };
-        std::thread::scope(|scope| {
-            // Without a thread for it, it is read afterwards.
-            let reading = std::thread::Builder::new().spawn_scoped(scope, read).ok();
-            let done = work();
-            let next = match reading {
-                Some(reading) => reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                None => read(),
-            };
-            (done, next)
-        })
-    }
-
     /// How many bytes of the file were read.
     pub(crate) fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Room before what is read, into which what is left of the block before it is copied.
+const GAP: usize = 64 << 10;
+
+/// A text that is worked on in blocks while the next one is read; what one leaves begins the next.
+pub(crate) struct Blocks {
+    flow: Flow,
+    block: Vec<u8>,
+    /// Where in the block the text begins that is not done.
+    from: usize,
+    /// Lines of the file before it.
+    lines: u64,
+    /// Whether the block ends with the file.
+    whole: bool,
+    spare: Vec<u8>,
+    /// Bytes that are read at a time.
+    bytes: usize,
+}
+
+/// The text of a block that is to be worked on.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'a> {
+    pub(crate) text: &'a [u8],
+    /// Lines of the file before it.
+    pub(crate) lines: u64,
+    /// Whether it ends with the file.
+    pub(crate) whole: bool,
+}
+
+/// How far the work on a block came.
+pub(crate) struct Done {
+    /// Bytes of the text that are done with.
+    pub(crate) bytes: usize,
+    /// Line breaks in them.
+    pub(crate) lines: u64,
+    /// Whether the rest of the file is of no interest.
+    pub(crate) enough: bool,
+}
+
+impl Blocks {
+    /// Goes on with a flow of which a block is there and its first bytes are done with. A record of more than `LONGEST` bytes
+    /// is an error.
+    pub(crate) fn new(flow: Flow, block: Vec<u8>, from: usize, whole: bool, bytes: usize) -> Blocks {
+        let lines = memchr::memchr_iter(b'\n', &block[..from]).count() as u64;
+        Blocks { flow, block, from, lines, whole, spare: Vec::new(), bytes: bytes.min(LONGEST) }
+    }
+
+    /// Works on block after block to the end, or as far as progress says.
+    pub(crate) fn each(
+        mut self,
+        mut work: impl FnMut(Block) -> Result<Done, Error>,
+        progress: Progress,
+    ) -> Result<(), Error> {
+        loop {
+            let next = self.bytes.max(self.block.len() - self.from);
+            let Blocks { flow, block, from, lines, whole, spare, .. } = &mut self;
+            let now = Block { text: &block[*from..], lines: *lines, whole: *whole };
+            let mut done = None;
+            let mut worked = || done = Some(work(now));
+            let read = match *whole {
+                true => {
+                    worked();
+                    Ok(true)
+                }
+                false => beside(
+                    || {
+                        spare.clear();
+                        spare.resize(GAP, 0);
+                        flow.fill(spare, next)
+                    },
+                    worked,
+                ),
+            };
+            let Some(done) = done.transpose()? else { return Ok(()) };
+            if done.enough {
+                return Ok(());
+            }
+            if !progress(self.flow.done(), self.flow.size) {
+                return Err(Error::Ended);
+            }
+            if self.whole {
+                return Ok(());
+            }
+            self.lines += done.lines;
+            self.from += done.bytes;
+            if self.block.len() - self.from > LONGEST {
+                let message = format!("a record of more than {} MB; is a quote in it not closed?", LONGEST >> 20);
+                let (path, line) = (self.flow.name, self.lines + 1);
+                return Err(Error::Record { path, line, name: None, message });
+            }
+            self.whole = read?;
+            self.go_on();
+        }
+    }
+
+    /// What was read comes after what is left.
+    fn go_on(&mut self) {
+        let left = self.block.len() - self.from;
+        if left <= GAP {
+            self.spare[GAP - left..GAP].copy_from_slice(&self.block[self.from..]);
+            std::mem::swap(&mut self.block, &mut self.spare);
+            self.from = GAP - left;
+        } else {
+            self.block.drain(..self.from);
+            self.block.extend_from_slice(&self.spare[GAP..]);
+            self.from = 0;
+        }
     }
 }
 

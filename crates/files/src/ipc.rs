@@ -1,21 +1,22 @@
 //! Arrow IPC: files and streams, told apart by their first bytes.
 
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{FileDecoder, StreamReader, read_footer_length};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_ipc::{CompressionType, root_as_footer};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use column::sound::{self, Memory};
+use arrow_ipc::{Block, CompressionType, MetadataVersion, root_as_footer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use column::sound::{self, Memory, Unsound};
 use column::types::to_canonical;
 
 use crate::error::Error;
-use crate::input::{Input, Progress, opened};
+use crate::input::{Input, Progress, all_bytes};
 use crate::many::no_extra;
 use crate::policy::{Reading, batch};
+use crate::threads::map;
 
 /// What a file begins and ends with.
 const MAGIC: &[u8] = b"ARROW1";
@@ -39,49 +40,62 @@ pub fn read(
     let path = input.name();
     let bytes = match input {
         Input::Bytes(_, bytes) => Buffer::from(bytes.as_ref()),
-        Input::Path(at) => {
-            let (mut file, len) = opened(at)?;
-            limits::ask(len).map_err(Error::exhausted(&path))?;
-            let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
-            file.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
-            Buffer::from(bytes)
-        }
+        Input::Path(at) => Buffer::from(all_bytes(at)?),
     };
     let total = bytes.len() as u64;
     let broken = |error: ArrowError| Error::broken(&path, format!("it is no sound Arrow IPC: {error}"));
-    let guarded = |work: &mut dyn FnMut() -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError>| {
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-        done.map_err(|_| Error::broken(&path, "it is no sound Arrow IPC: its decoder gave up"))?.map_err(broken)
+    let (footer, stream) = match bytes.starts_with(MAGIC) {
+        true => (Some(guarded(&path, || Footer::read(&bytes))?), Vec::new()),
+        false => (None, guarded(&path, || of_stream(&bytes))?),
     };
-    let (found, batches) = match bytes.starts_with(MAGIC) {
-        true => guarded(&mut || of_file(&bytes))?,
-        false => guarded(&mut || of_stream(&bytes))?,
+    let found = match (&footer, &stream[..]) {
+        (Some(footer), _) => footer.schema.clone(),
+        (None, [first, ..]) => first.schema(),
+        (None, []) => guarded(&path, || Ok(StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?.schema()))?,
     };
     sound::schema(&found).map_err(|error| Error::broken(&path, error))?;
     let mut made = Reading::new(projected(&path, &found, options, schema)?);
-    let places: Vec<usize> = made
-        .schema
-        .fields()
-        .iter()
-        .map(|field| found.index_of(field.name()))
-        .collect::<Result<_, _>>()
-        .map_err(broken)?;
-    for rows in batches {
-        let columns = places.iter().map(|at| {
-            let name = found.field(*at).name();
-            // Files are written by anybody, and kernels do not look again.
-            let array = sound::array(rows.column(*at).to_data(), Memory::Shared);
-            let array = array.map_err(|error| Error::broken(&path, error.of(name)))?;
-            to_canonical(&array).map_err(|error| Error::broken(&path, format!("column {name:?}: {error}")))
-        });
-        let columns: Vec<ArrayRef> = columns.collect::<Result<_, Error>>()?;
-        made.push(batch(&made.schema, columns, rows.num_rows()).map_err(broken)?);
+    let place = |field: &Arc<Field>| found.index_of(field.name());
+    let places: Vec<usize> = made.schema.fields().iter().map(place).collect::<Result<_, _>>().map_err(broken)?;
+    let judged = |cells: &ArrayRef, at: usize| {
+        let name = found.field(at).name();
+        judged(cells, footer.is_some()).map_err(|error| Error::broken(&path, error.of(name)))
+    };
+    let (many, decoded) = match &footer {
+        None => {
+            let columns = |rows: &RecordBatch| places.iter().map(|at| judged(rows.column(*at), *at)).collect();
+            (Vec::new(), stream.iter().map(columns).collect::<Result<Vec<Vec<ArrayRef>>, Error>>()?)
+        }
+        Some(footer) => footer.columns(&path, &bytes, &places, &judged)?,
+    };
+    for (at, columns) in decoded.into_iter().enumerate() {
+        let rows = many.get(at).copied().or_else(|| stream.get(at).map(RecordBatch::num_rows));
+        made.push(batch(&made.schema, columns, rows.unwrap_or(0)).map_err(broken)?);
     }
     progress(total, total);
     if let Some(most) = options.rows {
         made.shorten(most);
     }
     Ok(made)
+}
+
+/// What a decoder does with bytes that may be wrong: what it does not catch is its error too.
+fn guarded<R>(path: &str, work: impl FnOnce() -> Result<R, ArrowError>) -> Result<R, Error> {
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    let done = done.map_err(|_| Error::broken(path, "it is no sound Arrow IPC: its decoder gave up"))?;
+    done.map_err(|error| Error::broken(path, format!("it is no sound Arrow IPC: {error}")))
+}
+
+/// Cells in their canonical type. Files are written by anybody, and kernels do not look again: what the decoder did not look
+/// at is looked at.
+fn judged(cells: &ArrayRef, was_seen: bool) -> Result<ArrayRef, Unsound> {
+    let kind = cells.data_type();
+    let unseen = kind.is_nested() || kind.is_decimal() || matches!(kind, DataType::Time32(_) | DataType::Time64(_));
+    let sound = match was_seen && !unseen {
+        true => cells.clone(),
+        false => sound::array(cells.to_data(), Memory::Shared)?,
+    };
+    to_canonical(&sound).map_err(|error| Unsound::new(error.to_string()))
 }
 
 fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&SchemaRef>) -> Result<SchemaRef, Error> {
@@ -111,39 +125,88 @@ fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&Sc
     Ok(Arc::new(Schema::new(fields)))
 }
 
-fn of_file(bytes: &Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
-    let short = || ArrowError::ParseError("the file is shorter than it says".to_owned());
-    let tail: [u8; 10] = bytes.len().checked_sub(10).and_then(|at| bytes[at..].try_into().ok()).ok_or_else(short)?;
-    let length = read_footer_length(tail)?;
-    let from = bytes.len().checked_sub(10 + length).ok_or_else(short)?;
-    let footer =
-        root_as_footer(&bytes[from..bytes.len() - 10]).map_err(|error| ArrowError::ParseError(error.to_string()))?;
-    let told = footer.schema().ok_or_else(|| ArrowError::ParseError("it has no schema".to_owned()))?;
-    let schema = Arc::new(arrow_ipc::convert::try_fb_to_schema(told)?);
-    let mut decoder = FileDecoder::new(schema.clone(), footer.version());
-    let cut = |block: &arrow_ipc::Block| {
-        let (at, head, body) = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
-        let [at, head, body] = [at, head, body].map(|part| usize::try_from(part).map_err(|_| short()));
-        let (at, len) = (at?, head?.checked_add(body?).ok_or_else(short)?);
-        if at.checked_add(len).is_none_or(|end| end > bytes.len()) {
-            return Err(short());
-        }
-        Ok(bytes.slice_with_length(at, len))
-    };
-    for block in footer.dictionaries().iter().flatten() {
-        decoder.read_dictionary(block, &cut(block)?)?;
-    }
-    let mut batches = Vec::new();
-    for block in footer.recordBatches().iter().flatten() {
-        batches.extend(decoder.read_record_batch(block, &cut(block)?)?);
-    }
-    Ok((schema, batches))
+/// What a file says of itself at its end.
+struct Footer {
+    schema: SchemaRef,
+    version: MetadataVersion,
+    dictionaries: Vec<Block>,
+    batches: Vec<Block>,
 }
 
-fn of_stream(bytes: &Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), ArrowError> {
-    let reader = StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?;
-    let schema = reader.schema();
-    Ok((schema, reader.collect::<Result<_, _>>()?))
+impl Footer {
+    fn read(bytes: &Buffer) -> Result<Footer, ArrowError> {
+        let tail: [u8; 10] =
+            bytes.len().checked_sub(10).and_then(|at| bytes[at..].try_into().ok()).ok_or_else(short)?;
+        let length = read_footer_length(tail)?;
+        let from = bytes.len().checked_sub(10 + length).ok_or_else(short)?;
+        let footer = root_as_footer(&bytes[from..bytes.len() - 10])
+            .map_err(|error| ArrowError::ParseError(error.to_string()))?;
+        let told = footer.schema().ok_or_else(|| ArrowError::ParseError("it has no schema".to_owned()))?;
+        let schema = Arc::new(arrow_ipc::convert::try_fb_to_schema(told)?);
+        let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
+        let batches = footer.recordBatches().iter().flatten().copied().collect();
+        Ok(Footer { schema, version: footer.version(), dictionaries, batches })
+    }
+
+    /// The rows of each batch, and its columns at these places, read side by side.
+    fn columns(
+        &self,
+        path: &str,
+        bytes: &Buffer,
+        places: &[usize],
+        judged: &(impl Fn(&ArrayRef, usize) -> Result<ArrayRef, Error> + Sync),
+    ) -> Result<(Vec<usize>, Vec<Vec<ArrayRef>>), Error> {
+        let decoder = |columns: Vec<usize>| {
+            guarded(path, || {
+                let mut decoder = FileDecoder::new(self.schema.clone(), self.version).with_projection(columns);
+                for block in &self.dictionaries {
+                    decoder.read_dictionary(block, &cut(bytes, block)?)?;
+                }
+                Ok(decoder)
+            })
+        };
+        // Columns are decoded each by itself, unless there are dictionaries, which are decoded once.
+        let alone = self.dictionaries.is_empty() && !places.is_empty();
+        let shares: Vec<Vec<usize>> =
+            if alone { places.iter().map(|at| vec![*at]).collect() } else { vec![places.to_vec()] };
+        let decoders: Vec<FileDecoder> = shares.iter().cloned().map(decoder).collect::<Result<_, _>>()?;
+        let works: Vec<(usize, usize)> =
+            (0..self.batches.len()).flat_map(|batch| (0..shares.len()).map(move |share| (batch, share))).collect();
+        let done = map(&works, |(batch, share)| -> Result<(usize, Vec<ArrayRef>), Error> {
+            let block = &self.batches[*batch];
+            let rows = guarded(path, || decoders[*share].read_record_batch(block, &cut(bytes, block)?))?;
+            let Some(rows) = rows else { return Ok((0, Vec::new())) };
+            let columns = rows.columns().iter().zip(&shares[*share]).map(|(cells, at)| judged(cells, *at));
+            Ok((rows.num_rows(), columns.collect::<Result<_, _>>()?))
+        });
+        let (mut many, mut columns) = (vec![0; self.batches.len()], vec![Vec::new(); self.batches.len()]);
+        for ((batch, _), done) in works.iter().zip(done) {
+            let (rows, own) = done?;
+            many[*batch] = rows;
+            columns[*batch].extend(own);
+        }
+        // A block that holds no batch.
+        Ok(many.into_iter().zip(columns).filter(|(_, columns)| columns.len() == places.len()).unzip())
+    }
+}
+
+fn short() -> ArrowError {
+    ArrowError::ParseError("the file is shorter than it says".to_owned())
+}
+
+/// The bytes of a block of a file.
+fn cut(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
+    let (at, head, body) = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
+    let [at, head, body] = [at, head, body].map(|part| usize::try_from(part).map_err(|_| short()));
+    let (at, len) = (at?, head?.checked_add(body?).ok_or_else(short)?);
+    if at.checked_add(len).is_none_or(|end| end > bytes.len()) {
+        return Err(short());
+    }
+    Ok(bytes.slice_with_length(at, len))
+}
+
+fn of_stream(bytes: &Buffer) -> Result<Vec<RecordBatch>, ArrowError> {
+    StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?.collect()
 }
 
 /// How Arrow IPC is written.

@@ -7,14 +7,17 @@
 mod cells;
 pub mod csv;
 mod error;
+mod fields;
 mod found;
 mod infer;
 mod input;
 pub mod ipc;
 pub mod json;
 mod many;
+mod marks;
 pub mod parquet;
 mod policy;
+mod shown;
 mod sizes;
 mod threads;
 mod whole;

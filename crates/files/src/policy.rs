@@ -1,9 +1,12 @@
 //! What becomes of a record that cannot be taken as it is, and what a reader gives.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+
+use crate::error::Error;
 
 /// What becomes of a record that cannot be taken as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,14 +83,93 @@ pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> 
 }
 
 /// The longest part of a record that is kept of one that was rejected.
-pub(crate) const LONGEST_RECORD: usize = 64 << 10;
+const LONGEST_RECORD: usize = 64 << 10;
 
 /// A cell, or a whole record, that is not what it should be.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrong {
-    /// The row, counted from the first of its block.
+    /// The row, counted from the first of its part.
     pub(crate) row: usize,
+    /// Where in the text of the block its record stands.
+    pub(crate) record: (usize, usize),
     /// The column, unless the record as a whole is wrong.
     pub(crate) column: Option<String>,
     pub(crate) message: String,
+}
+
+/// What one thread read of a block: rows, and what is wrong with some of them.
+pub(crate) struct Part {
+    /// Where in the text of the block it begins.
+    pub(crate) from: usize,
+    pub(crate) columns: Vec<ArrayRef>,
+    pub(crate) rows: usize,
+    /// In the order of rows.
+    pub(crate) wrong: Vec<Wrong>,
+    pub(crate) end: usize,
+    /// Line breaks in it.
+    pub(crate) lines: u64,
+}
+
+/// What is asked of wrong records.
+pub(crate) struct Judge<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) on_error: OnError,
+    /// What may help where a cell cannot be read.
+    pub(crate) hint: &'a str,
+}
+
+impl Judge<'_> {
+    /// Adds the rows of a part to what was read; `lines` of the file are before it.
+    pub(crate) fn take(&self, mut part: Part, text: &[u8], lines: u64, made: &mut Reading) -> Result<(), Error> {
+        let (mut counted, mut line) = (part.from, lines + 1);
+        let mut dropped: HashSet<usize> = HashSet::new();
+        for wrong in part.wrong.drain(..) {
+            let (start, end) = wrong.record;
+            line += memchr::memchr_iter(b'\n', &text[counted..start]).count() as u64;
+            counted = start;
+            if self.on_error == OnError::Fail {
+                let hint = wrong.column.as_ref().map_or("", |_| self.hint);
+                let message = format!("{}{hint}", wrong.message);
+                return Err(Error::Record { path: self.path.to_owned(), line, name: wrong.column, message });
+            }
+            let reason = match wrong.column {
+                Some(name) => format!("column {name:?}: {}", wrong.message),
+                None => wrong.message,
+            };
+            let is_known = !dropped.insert(wrong.row);
+            if let Some(last) = made.rejected.last_mut().filter(|_| is_known) {
+                last.reason = format!("{}; {reason}", last.reason);
+                continue;
+            }
+            let record = text[start..end].trim_ascii();
+            let record = String::from_utf8_lossy(&record[..record.len().min(LONGEST_RECORD)]).into_owned();
+            made.rejected.push(Rejected { source: self.path.to_owned(), position: line, record, reason });
+        }
+        let rows = batch(&made.schema, part.columns, part.rows).and_then(|rows| {
+            if self.on_error == OnError::Null || dropped.is_empty() {
+                return Ok(rows);
+            }
+            let kept: BooleanArray = (0..part.rows).map(|row| Some(!dropped.contains(&row))).collect();
+            arrow_select::filter::filter_record_batch(&rows, &kept)
+        });
+        made.push(rows.map_err(|error| Error::broken(self.path, error))?);
+        Ok(())
+    }
+
+    /// Adds the rows of neighbouring parts, before which there are so many lines; how many lines they have.
+    pub(crate) fn all(
+        &self,
+        parts: impl IntoIterator<Item = Part>,
+        text: &[u8],
+        before: u64,
+        made: &mut Reading,
+    ) -> Result<u64, Error> {
+        let mut lines = before;
+        for part in parts {
+            let own = part.lines;
+            self.take(part, text, lines, made)?;
+            lines += own;
+        }
+        Ok(lines - before)
+    }
 }

@@ -1,15 +1,15 @@
 //! The columns of a file of CSV: what its begin says of them, and what was asked for.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::CsvOptions;
-use super::scan::{self, Dialect, Records, scan};
+use super::scan::{Dialect, Records, scan};
 use crate::cells::cells;
 use crate::error::Error;
+use crate::fields::{Column, Raw};
 use crate::infer::Guess;
 use crate::input::Flow;
 use crate::many::no_extra;
@@ -76,25 +76,19 @@ impl Head {
                 "it is empty; give schema= and has_header=False for a file that may be",
             ));
         };
-        if first.width > limits::bounds::COLUMNS {
+        if first.fields.width > limits::bounds::COLUMNS {
             return Err(Error::broken(
                 &flow.name,
-                format!("{} columns, at most {} are taken", first.width, limits::bounds::COLUMNS),
+                format!("{} columns, at most {} are taken", first.fields.width, limits::bounds::COLUMNS),
             ));
         }
         if options.has_header {
-            let line = 1 + memchr::memchr_iter(b'\n', &block[..first.starts[0] as usize]).count() as u64;
+            let line = 1 + memchr::memchr_iter(b'\n', &block[..first.fields.starts[0] as usize]).count() as u64;
             if let Some((_, message)) = first.wrong.first() {
                 return Err(Error::Record { path: flow.name.clone(), line, name: None, message: message.clone() });
             }
-            for column in 0..first.width {
-                let name = unescaped(first.field(&block, 0, column), options.quote);
-                let name = String::from_utf8(name.into_owned()).map_err(|_| Error::Record {
-                    path: flow.name.clone(),
-                    line,
-                    name: None,
-                    message: format!("the name of column {} is no UTF-8", column + 1),
-                })?;
+            for column in 0..first.fields.width {
+                let name = column_of(&first, &block, column, options).name(0, &flow.name, line)?;
                 if name.len() > limits::bounds::NAME_BYTES {
                     return Err(Error::broken(&flow.name, "a name of a column is longer than 64 KB; is it CSV?"));
                 }
@@ -109,8 +103,8 @@ impl Head {
             }
             at = first.end;
         } else {
-            names = (1..=first.width).map(|column| format!("column_{column}")).collect();
-            at = first.starts[0] as usize;
+            names = (1..=first.fields.width).map(|column| format!("column_{column}")).collect();
+            at = first.fields.starts[0] as usize;
         }
         let mut head = Head { guesses: Vec::new(), names, block, consumed: at, whole };
         head.guesses = head.guess(dialect, options);
@@ -125,15 +119,18 @@ impl Head {
         }
         let until = self.block.len().min(self.consumed + SAMPLE.get());
         let records = scan(&self.block, self.consumed, until, self.whole, dialect, width);
-        for row in 0..records.len().min(options.infer_rows.unwrap_or(usize::MAX)) {
-            for (column, guess) in guesses.iter_mut().enumerate().filter(|(_, guess)| **guess != Guess::Text) {
-                let field = records.field(&self.block, row, column);
-                if field.bytes.is_empty() && !field.quoted {
-                    continue;
-                }
-                let text = String::from_utf8_lossy(field.bytes);
-                if !options.null_values.iter().any(|null| *null == text) {
-                    *guess = guess.or(Guess::of(&text, options.dates));
+        let many = records.fields.len().min(options.infer_rows.unwrap_or(usize::MAX));
+        for (column, guess) in guesses.iter_mut().enumerate() {
+            let of = column_of(&records, &self.block, column, options);
+            for row in 0..many {
+                let text = match of.raw(row) {
+                    Raw::Null => continue,
+                    // What is no UTF-8 is told when it is read.
+                    _ => of.odd(row).unwrap_or_default(),
+                };
+                *guess = guess.or(Guess::of(&text, options.dates));
+                if *guess == Guess::Text {
+                    break;
                 }
             }
         }
@@ -146,7 +143,7 @@ fn first_record(block: &[u8], at: usize, whole: bool, dialect: Dialect) -> Optio
     while until < block.len() {
         until += 1;
         let records = scan(block, at, until, whole, dialect, 0);
-        if !records.starts.is_empty() {
+        if !records.fields.starts.is_empty() {
             return Some(records);
         }
         // Comments and empty lines before it.
@@ -162,17 +159,14 @@ pub(super) fn dialect(options: &CsvOptions) -> Dialect {
     Dialect { separator: options.separator, quote: options.quote, comment: options.comment }
 }
 
-pub(super) fn unescaped(field: scan::Field<'_>, quote: Option<u8>) -> Cow<'_, [u8]> {
-    let Some(quote) = quote.filter(|_| field.doubled) else { return Cow::Borrowed(field.bytes) };
-    let mut out = Vec::with_capacity(field.bytes.len());
-    let mut second = false;
-    for byte in field.bytes {
-        second = *byte == quote && !second;
-        if !second {
-            out.push(*byte);
-        }
-    }
-    Cow::Owned(out)
+/// The fields of a column of some records.
+pub(super) fn column_of<'a>(
+    records: &'a Records,
+    text: &'a [u8],
+    column: usize,
+    options: &'a CsvOptions,
+) -> Column<'a> {
+    Column { fields: &records.fields, text, sound: None, column, nulls: &options.null_values, quote: options.quote }
 }
 
 /// Where the columns of the table stand in a file.

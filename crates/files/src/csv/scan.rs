@@ -5,10 +5,8 @@
 
 use memchr::{memchr, memchr_iter};
 
-/// Bit of a field's end: it stood in quotes.
-const QUOTED: u32 = 1 << 31;
-/// Bit of a field's start: a quote in it is doubled.
-const DOUBLED: u32 = 1 << 31;
+use crate::fields::{Fields, Kind};
+use crate::marks::{WIDE, marks};
 
 /// How the text is written.
 #[derive(Clone, Copy, Debug)]
@@ -18,64 +16,57 @@ pub(super) struct Dialect {
     pub(super) comment: Option<u8>,
 }
 
-/// The fields of some records, each record with as many as there are columns.
+/// Records, each with as many fields as there are columns.
 #[derive(Default)]
 pub(super) struct Records {
-    /// Where each record begins.
-    pub(super) starts: Vec<u32>,
-    fields: Vec<(u32, u32)>,
+    pub(super) fields: Fields,
     /// Records that are not as they should be, with their reason.
     pub(super) wrong: Vec<(usize, String)>,
     /// After the last whole record.
     pub(super) end: usize,
-    pub(super) width: usize,
-}
-
-/// A field as it stands in the text.
-#[derive(Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) quoted: bool,
-    pub(super) doubled: bool,
 }
 
 impl Records {
-    pub(super) fn len(&self) -> usize {
-        self.starts.len()
-    }
-
-    #[inline]
-    pub(super) fn field<'a>(&self, text: &'a [u8], row: usize, column: usize) -> Field<'a> {
-        let (start, end) = self.fields[row * self.width + column];
-        let bytes = &text[(start & !DOUBLED) as usize..(end & !QUOTED) as usize];
-        Field { bytes, quoted: end & QUOTED != 0, doubled: start & DOUBLED != 0 }
-    }
-
-    /// The text of a field, of a text that begins at a byte of the block.
-    #[inline]
-    pub(super) fn text<'a>(&self, text: &'a str, from: usize, row: usize, column: usize) -> Option<&'a str> {
-        let (start, end) = self.fields[row * self.width + column];
-        text.get((start & !DOUBLED) as usize - from..(end & !QUOTED) as usize - from)
-    }
-
-    /// The text of a record.
-    pub(super) fn record<'a>(&self, text: &'a [u8], row: usize) -> &'a [u8] {
-        let start = self.starts[row] as usize;
-        let end = self.starts.get(row + 1).map_or(self.end, |end| *end as usize);
-        let record = &text[start..end];
-        record.trim_ascii_end()
+    /// Where a record begins, and where it ends.
+    pub(super) fn place(&self, row: usize) -> (usize, usize) {
+        let end = self.fields.starts.get(row + 1).map_or(self.end, |end| *end as usize);
+        (self.fields.starts[row] as usize, end)
     }
 }
 
 /// Scans records from `from` until one begins at or after `until`. `whole`: the text ends with the file. Of a first record,
 /// `width` is 0 and it says how many columns there are.
 pub(super) fn scan(text: &[u8], from: usize, until: usize, whole: bool, dialect: Dialect, width: usize) -> Records {
-    let mut records = Records { width, end: from, ..Records::default() };
+    let mut records = Records::default();
+    scan_into(&mut records, text, (from, until), whole, dialect, width);
+    records
+}
+
+/// As [`scan`], into records whose memory is used again.
+pub(super) fn scan_into(
+    records: &mut Records,
+    text: &[u8],
+    (from, until): (usize, usize),
+    whole: bool,
+    dialect: Dialect,
+    width: usize,
+) {
+    records.fields.clear();
+    records.wrong.clear();
+    records.fields.width = width;
+    records.end = from;
     let mut stops = [false; 256];
     stops[usize::from(dialect.separator)] = true;
     stops[usize::from(b'\n')] = true;
     let mut at = from;
     while at < until {
+        if width > 0 && dialect.comment.is_none() {
+            at = plain(text, at, until, dialect, &mut records.fields);
+            records.end = at;
+            if at >= until {
+                break;
+            }
+        }
         if let Some(comment) = dialect.comment
             && text[at] == comment
         {
@@ -87,33 +78,71 @@ pub(super) fn scan(text: &[u8], from: usize, until: usize, whole: bool, dialect:
             records.end = at;
             continue;
         }
-        if records.width != 1 && matches!(text[at..], [b'\n', ..] | [b'\r', b'\n', ..]) {
+        if records.fields.width != 1 && matches!(text[at..], [b'\n', ..] | [b'\r', b'\n', ..]) {
             at += if text[at] == b'\n' { 1 } else { 2 };
             records.end = at;
             continue;
         }
-        let first = records.fields.len();
-        let Some(next) = record(text, at, whole, dialect, &stops, &mut records) else {
+        let first = records.fields.many();
+        let Some(next) = record(text, at, whole, dialect, &stops, records) else {
             records.fields.truncate(first);
-            records.wrong.retain(|(row, _)| *row < records.starts.len());
+            records.wrong.retain(|(row, _)| *row < records.fields.len());
             break;
         };
-        records.starts.push(at as u32);
-        let found = records.fields.len() - first;
-        if records.width == 0 {
-            records.width = found;
+        records.fields.starts.push(at as u32);
+        let found = records.fields.many() - first;
+        if records.fields.width == 0 {
+            records.fields.width = found;
         }
-        if found != records.width {
-            let row = records.starts.len() - 1;
+        let width = records.fields.width;
+        if found != width {
+            let row = records.fields.len() - 1;
             let many = |count: usize| if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
-            records.wrong.push((row, format!("{} where there are {} columns", many(found), records.width)));
-            let end = text[..next].trim_ascii_end().len().max(at) as u32;
-            records.fields.resize(first + records.width, (end, end));
+            records.wrong.push((row, format!("{} where there are {width} columns", many(found))));
+            let end = text[..next].trim_ascii_end().len().max(at);
+            records.fields.fill(first + width, end);
         }
         at = next;
         records.end = at;
     }
-    records
+}
+
+/// Scans records without quotes until one begins at or after `until`; where it stops otherwise: at a record that has a quote, is
+/// not whole, is empty, or has another number of fields.
+fn plain(text: &[u8], from: usize, until: usize, dialect: Dialect, fields: &mut Fields) -> usize {
+    let (separator, width) = (dialect.separator, fields.width);
+    let wanted = [separator, b'\n', dialect.quote.unwrap_or(b'\n')];
+    // Where the record and the field begin that are being read, and how many fields there were before them.
+    let (mut record, mut field, mut first) = (from, from, fields.many());
+    let blocks = text[from..].as_chunks::<WIDE>().0;
+    for (base, block) in (from..).step_by(WIDE).zip(blocks) {
+        let mut marked = marks(block, wanted);
+        while marked != 0 {
+            let bit = marked.trailing_zeros() as usize;
+            marked &= marked - 1;
+            let (at, byte) = (base + bit, block[bit % WIDE]);
+            if byte == separator {
+                fields.push(field, at, Kind::Plain, false);
+                field = at + 1;
+                continue;
+            }
+            if byte == b'\n' {
+                let end = if at > field && text[at - 1] == b'\r' { at - 1 } else { at };
+                fields.push(field, end, Kind::Plain, false);
+            }
+            if byte != b'\n' || fields.many() - first != width {
+                fields.truncate(first);
+                return record;
+            }
+            fields.starts.push(record as u32);
+            (record, field, first) = (at + 1, at + 1, fields.many());
+            if record >= until {
+                return record;
+            }
+        }
+    }
+    fields.truncate(first);
+    record
 }
 
 /// Scans one record; where the next one begins, None if this one is not whole.
@@ -131,12 +160,12 @@ fn record(
         if dialect.quote.is_some() && text.get(at) == dialect.quote.as_ref() {
             let quote = text[at];
             let start = at + 1;
-            let mut doubled = 0;
+            let mut doubled = false;
             let mut end = start;
             loop {
                 match memchr(quote, &text[end..]) {
                     Some(more) if text.get(end + more + 1) == Some(&quote) => {
-                        doubled = DOUBLED;
+                        doubled = true;
                         end += more + 2;
                     }
                     Some(more) => {
@@ -144,8 +173,8 @@ fn record(
                         break;
                     }
                     None if whole => {
-                        records.wrong.push((records.starts.len(), "a quote that is not closed".to_owned()));
-                        records.fields.push((start as u32 | doubled, text.len() as u32 | QUOTED));
+                        records.wrong.push((records.fields.len(), "a quote that is not closed".to_owned()));
+                        records.fields.push(start, text.len(), Kind::Quoted, doubled);
                         return Some(text.len());
                     }
                     None => return None,
@@ -156,7 +185,7 @@ fn record(
                 return None;
             }
             at = end + 1;
-            records.fields.push((start as u32 | doubled, end as u32 | QUOTED));
+            records.fields.push(start, end, Kind::Quoted, doubled);
             let rest = at;
             while at < text.len() && !stops[usize::from(text[at])] {
                 at += 1;
@@ -167,7 +196,7 @@ fn record(
             };
             if !trailing.is_empty() {
                 let shown = crate::cells::shown(&String::from_utf8_lossy(trailing));
-                records.wrong.push((records.starts.len(), format!("{shown} after a quote that was closed")));
+                records.wrong.push((records.fields.len(), format!("{shown} after a quote that was closed")));
             }
         } else {
             let start = at;
@@ -178,7 +207,7 @@ fn record(
             if text.get(at).is_none_or(|stop| *stop == b'\n') && end > start && text[end - 1] == b'\r' {
                 end -= 1;
             }
-            records.fields.push((start as u32, end as u32));
+            records.fields.push(start, end, Kind::Plain, false);
         }
         match text.get(at) {
             Some(b'\n') => return Some(at + 1),

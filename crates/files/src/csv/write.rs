@@ -2,16 +2,15 @@
 //!
 //! A null is the null word, the empty text stands in quotes, so that both come back.
 
-use std::fmt::Write as _;
 use std::io::Write;
 
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Error;
 use crate::input::Progress;
-use crate::threads::{map, threads};
+use crate::shown::Shown;
+use crate::threads::in_order;
 
 /// Rows that one thread writes at a time.
 const ROWS: usize = 64 << 10;
@@ -40,7 +39,7 @@ impl Default for CsvFormat {
 /// Writes rows.
 pub fn write(
     path: &str,
-    into: &mut dyn Write,
+    into: &mut (dyn Write + Send),
     schema: &SchemaRef,
     batches: &[RecordBatch],
     format: &CsvFormat,
@@ -69,18 +68,8 @@ pub fn write(
             (0..batch.num_rows()).step_by(ROWS).map(|from| batch.slice(from, ROWS.min(batch.num_rows() - from)))
         })
         .collect();
-    let (mut done, total) = (0, parts.len() as u64);
-    for group in parts.chunks(threads() * 2) {
-        let texts: Vec<Result<String, Error>> = map(group, |part| lines(path, part, format));
-        for text in texts {
-            into.write_all(text?.as_bytes()).map_err(Error::io("write", path))?;
-        }
-        done += group.len() as u64;
-        if !progress(done, total) {
-            return Err(Error::Ended);
-        }
-    }
-    Ok(())
+    let put = |text: String| into.write_all(text.as_bytes()).map_err(Error::io("write", path));
+    in_order(&parts, |part| lines(path, part, format), put, progress)
 }
 
 fn separated(line: &mut String, at: usize, format: &CsvFormat) {
@@ -90,28 +79,30 @@ fn separated(line: &mut String, at: usize, format: &CsvFormat) {
 }
 
 fn lines(path: &str, batch: &RecordBatch, format: &CsvFormat) -> Result<String, Error> {
-    let options = FormatOptions::default().with_null("");
-    let formatters: Vec<ArrayFormatter> = batch
+    let columns: Vec<Shown> = batch
         .columns()
         .iter()
-        .map(|column| ArrayFormatter::try_new(column, &options).map_err(|error| Error::broken(path, error)))
+        .map(|column| Shown::new(column).map_err(|error| Error::broken(path, error)))
         .collect::<Result<_, _>>()?;
     // A separator that stands in numbers and times: all is looked at.
     let odd = format.separator.is_ascii_alphanumeric() || b"-+.: ".contains(&format.separator);
     let texts: Vec<bool> = batch.columns().iter().map(|column| is_text(column.data_type())).collect();
-    let mut out = String::with_capacity(batch.num_rows() * batch.num_columns() * 8);
+    let nulls: Vec<_> = batch.columns().iter().map(|column| column.logical_nulls()).collect();
+    let mut out = String::with_capacity(batch.num_rows() * batch.num_columns() * 12);
     let mut cell = String::new();
     for row in 0..batch.num_rows() {
-        for (at, (formatter, column)) in formatters.iter().zip(batch.columns()).enumerate() {
+        for (at, column) in columns.iter().enumerate() {
             separated(&mut out, at, format);
-            if column.is_null(row) {
+            if nulls[at].as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                 out.push_str(&format.null);
+            } else if let Some(text) = column.text(row) {
+                quoted(&mut out, text, format, true);
             } else if odd || texts[at] {
                 cell.clear();
-                write!(cell, "{}", formatter.value(row)).map_err(|_| Error::broken(path, "a text cannot be shown"))?;
+                column.write(row, &mut cell).map_err(|_| Error::broken(path, "a text cannot be shown"))?;
                 quoted(&mut out, &cell, format, texts[at]);
             } else {
-                write!(out, "{}", formatter.value(row)).map_err(|_| Error::broken(path, "a cell cannot be shown"))?;
+                column.write(row, &mut out).map_err(|_| Error::broken(path, "a cell cannot be shown"))?;
             }
         }
         out.push('\n');
@@ -129,9 +120,10 @@ fn is_text(data_type: &DataType) -> bool {
 }
 
 fn quoted(out: &mut String, text: &str, format: &CsvFormat, is_text: bool) {
-    let (separator, quote) = (char::from(format.separator), char::from(format.quote));
+    let quote = char::from(format.quote);
     let formula = format.escape_formulas && is_text && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let plain = !text.contains([separator, quote, '\n', '\r']) && !text.is_empty() && text != format.null;
+    let special = |byte: u8| (byte == format.separator) | (byte == format.quote) | (byte == b'\n') | (byte == b'\r');
+    let plain = !text.bytes().fold(false, |any, byte| any | special(byte)) && !text.is_empty() && text != format.null;
     if plain && !formula && !text.starts_with('#') {
         out.push_str(text);
         return;

@@ -12,7 +12,8 @@ use arrow_schema::{DataType, FieldRef, Fields};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::cells::{Cells, cells, shown};
+use crate::cells::{Cells, cells, cells_of, shown};
+use crate::fields::{Column, Fields as Places};
 
 /// Values of one column, and what does not fit.
 pub(super) enum Node {
@@ -51,7 +52,7 @@ impl Node {
                 valid: Vec::new(),
             },
             DataType::Struct(fields) => Node::Object(Object::new(fields, strict, any_text)?),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if any_text => Node::AnyText(cells(of)?),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if any_text => Node::AnyText(cells_of(of, true)?),
             _ => Node::Scalar(cells(of)?),
         })
     }
@@ -157,6 +158,26 @@ impl Object {
         self.nodes.iter_mut().for_each(|node| node.level(rows));
     }
 
+    /// Whether all columns are of cells that hold no others.
+    pub(super) fn is_flat(&self) -> bool {
+        self.nodes.iter().all(|node| matches!(node, Node::Scalar(_) | Node::AnyText(_)))
+    }
+
+    /// Adds records, column by column; what does not fit is told by record and column. All columns are flat.
+    pub(super) fn take(&mut self, places: &Places, text: &[u8], sound: (usize, &str)) -> Vec<(usize, usize, String)> {
+        let mut told = Vec::new();
+        for (column, node) in self.nodes.iter_mut().enumerate() {
+            if let Node::Scalar(cells) | Node::AnyText(cells) = node {
+                let mut wrong = Vec::new();
+                let of = Column { fields: places, text, sound: Some(sound), column, nulls: &[], quote: None };
+                cells.take(&of, &mut wrong);
+                told.extend(wrong.into_iter().map(|(row, message)| (row, column, message)));
+            }
+        }
+        self.valid.resize(self.valid.len() + places.len(), true);
+        told
+    }
+
     /// The last row, which was whole, is null.
     pub(super) fn undo(&mut self) {
         self.valid.pop();
@@ -210,11 +231,12 @@ impl<'de> DeserializeSeed<'de> for Into<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        if let Node::AnyText(cells) = self.node {
+        let any = matches!(self.node, Node::AnyText(_));
+        if let Node::Scalar(cells) | Node::AnyText(cells) = self.node {
             let raw: &RawValue = serde::Deserialize::deserialize(from)?;
             let raw = raw.get();
             let said = match raw.as_bytes() {
-                b"null" => {
+                [b'n', ..] => {
                     cells.null();
                     Ok(())
                 }
@@ -222,7 +244,13 @@ impl<'de> DeserializeSeed<'de> for Into<'_> {
                     let text: String = serde_json::from_str(raw).map_err(D::Error::custom)?;
                     cells.text(&text)
                 }
-                _ => cells.text(raw),
+                [b't', ..] => cells.boolean(true),
+                [b'f', ..] => cells.boolean(false),
+                [b'{' | b'[', ..] if any => cells.text(raw),
+                [b'{', ..] => Err(format!("an object is no {}", cells.wanted())),
+                [b'[', ..] => Err(format!("a list is no {}", cells.wanted())),
+                // Digits are read as they stand: a float between would lose some.
+                _ => cells.number(raw),
             };
             let mut own = self;
             own.told(said);
@@ -245,45 +273,27 @@ impl<'de> Visitor<'de> for Into<'_> {
     }
 
     fn visit_bool<E>(mut self, value: bool) -> Result<(), E> {
-        match self.node {
-            Node::Scalar(cells) => {
-                let said = cells.boolean(value);
-                self.told(said);
-            }
-            _ => self.refuse(if value { "true" } else { "false" }),
-        }
+        self.refuse(if value { "true" } else { "false" });
         Ok(())
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.integer(i128::from(value));
+    fn visit_i64<E>(mut self, value: i64) -> Result<(), E> {
+        self.refuse(&value.to_string());
         Ok(())
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.integer(i128::from(value));
+    fn visit_u64<E>(mut self, value: u64) -> Result<(), E> {
+        self.refuse(&value.to_string());
         Ok(())
     }
 
     fn visit_f64<E>(mut self, value: f64) -> Result<(), E> {
-        match self.node {
-            Node::Scalar(cells) => {
-                let said = cells.float(value);
-                self.told(said);
-            }
-            _ => self.refuse(&value.to_string()),
-        }
+        self.refuse(&value.to_string());
         Ok(())
     }
 
     fn visit_str<E>(mut self, value: &str) -> Result<(), E> {
-        match self.node {
-            Node::Scalar(cells) => {
-                let said = cells.text(value);
-                self.told(said);
-            }
-            _ => self.refuse(&shown(value)),
-        }
+        self.refuse(&shown(value));
         Ok(())
     }
 
@@ -314,18 +324,6 @@ impl<'de> Visitor<'de> for Into<'_> {
             return Ok(());
         };
         fields(object, self.notes, self.path, map)
-    }
-}
-
-impl Into<'_> {
-    fn integer(mut self, value: i128) {
-        match self.node {
-            Node::Scalar(cells) => {
-                let said = cells.integer(value);
-                self.told(said);
-            }
-            _ => self.refuse(&value.to_string()),
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod decode;
 mod infer;
+mod quick;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,6 @@ mod write;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use column::sound;
 use serde::de::DeserializeSeed;
@@ -21,11 +21,13 @@ use serde_json::Value;
 
 use self::decode::{Notes, Object, Row};
 use self::infer::Shape;
-use self::records::{Span, elements, lines, spaces};
+use self::quick::Names;
+use self::records::{Elements, Span, lines, spaces};
 pub use self::write::{JsonForm, write};
 use crate::error::Error;
-use crate::input::{Input, Progress};
-use crate::policy::{LONGEST_RECORD, OnError, Reading, Rejected, batch};
+use crate::fields::Fields as Places;
+use crate::input::{Block, Blocks, Done, Input, Progress};
+use crate::policy::{Judge, OnError, Part, Reading, Wrong};
 use crate::sizes::{JSON_PART, LONGEST, SAMPLE};
 use crate::threads::{map, threads};
 
@@ -76,75 +78,79 @@ pub fn read(
     let start = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let start = start + spaces(&block[start..]);
     let is_array = block.get(start) == Some(&b'[');
-    while is_array && !whole {
-        // Where its elements end is known when all of it is there.
+    let start = start + usize::from(is_array);
+    let mut form = if is_array { Form::Array(Elements::default()) } else { Form::Lines };
+    let mut reader = Reader { layout: Layout::empty(), options, path: &path };
+    // The first records, however long they are.
+    let spans = loop {
+        let text = Block { text: &block[start..], lines: 0, whole };
+        let spans = reader.spans(&mut form.clone(), text)?.0;
+        if whole || !spans.is_empty() {
+            break spans;
+        }
+        if block.len() > LONGEST {
+            let message = format!("a record of more than {} MB", LONGEST >> 20);
+            return Err(Error::Record { path, line: 1, name: None, message });
+        }
         let more = block.len();
         whole = flow.fill(&mut block, more)?;
-    }
-    // A line of its own length, at least.
-    while !whole && memchr::memchr(b'\n', &block[start..]).is_none() {
-        too_long(&path, &block, 0)?;
-        let more = block.len();
-        whole = flow.fill(&mut block, more)?;
-    }
-    let mut consumed = start;
-    let spans = if is_array { elements(&path, &block, start)? } else { whole_lines(&block, start, whole).0 };
-    let layout = match schema {
-        Some(schema) => Layout { schema: schema.clone(), any_text: options.schema.is_none() },
-        None => Layout::new(&path, &block, &spans, options)?,
     };
-    let mut made = Reading::new(layout.schema.clone());
-    let reader = Reader { layout: &layout, options, path: &path };
-    if is_array {
-        reader.take(&block, &spans, 0, &mut made)?;
-        progress(flow.done(), flow.size);
-        if let Some(most) = options.rows {
-            made.shorten(most);
-        }
-        return Ok(made);
-    }
-    let block_bytes = (JSON_PART.get() * threads() * 2).min(LONGEST);
-    let mut counted = 0;
-    loop {
-        let (spans, end) = whole_lines(&block, consumed, whole);
-        let (taken, next) = match whole {
-            true => (reader.take(&block, &spans, counted, &mut made), Ok((Vec::new(), true))),
-            false => flow.beside(block_bytes.max(block.len()), || reader.take(&block, &spans, counted, &mut made)),
+    reader.layout = match schema {
+        Some(schema) => Layout { schema: schema.clone(), any_text: options.schema.is_none() },
+        None => Layout::new(&path, &block[start..], &spans, options)?,
+    };
+    drop(spans);
+    let mut made = Reading::new(reader.layout.schema.clone());
+    let judge = Judge { path: &path, on_error: options.on_error, hint: "" };
+    let blocks = Blocks::new(flow, block, start, whole, JSON_PART.get() * threads());
+    let work = |block: Block| {
+        limits::ask(block.text.len() as u64).map_err(Error::exhausted(&path))?;
+        let (shares, end) = match &mut form {
+            Form::Lines => reader.line_shares(block),
+            form => {
+                let (spans, end) = reader.spans(form, block)?;
+                (element_shares(spans, end), end)
+            }
         };
-        taken?;
-        if let Some(most) = options.rows.filter(|most| made.rows() >= *most) {
-            made.shorten(most);
-            break;
-        }
-        if !progress(flow.done(), flow.size) {
-            return Err(Error::Ended);
-        }
-        if whole {
-            break;
-        }
-        counted += memchr::memchr_iter(b'\n', &block[..end]).count() as u64;
-        block.drain(..end);
-        consumed = 0;
-        too_long(&path, &block, counted)?;
-        let (more, last) = next?;
-        block.extend_from_slice(&more);
-        whole = last;
+        let parts = map(&shares, |share| reader.part(block.text, share));
+        let lines = judge.all(parts, block.text, block.lines, &mut made)?;
+        let enough = options.rows.is_some_and(|most| made.rows() >= most);
+        Ok(Done { bytes: end, lines, enough })
+    };
+    blocks.each(work, progress)?;
+    if let Some(most) = options.rows {
+        made.shorten(most);
     }
     Ok(made)
 }
 
-fn too_long(path: &str, block: &[u8], lines: u64) -> Result<(), Error> {
-    if block.len() <= LONGEST {
-        return Ok(());
-    }
-    let message = format!("a record of more than {} MB", LONGEST >> 20);
-    Err(Error::Record { path: path.to_owned(), line: lines + 1, name: None, message })
+/// How records stand in the text.
+#[derive(Clone, Copy)]
+enum Form {
+    Lines,
+    Array(Elements),
 }
 
-/// The lines that are there as a whole, and where the rest begins.
-fn whole_lines(block: &[u8], from: usize, whole: bool) -> (Vec<Span>, usize) {
-    let end = if whole { block.len() } else { memchr::memrchr(b'\n', block).map_or(from, |end| end + 1) };
-    (lines(block, from, end), end.max(from))
+/// What one thread reads of a block: its bytes, and the records in them, or lines.
+struct Share {
+    from: usize,
+    end: usize,
+    spans: Option<Vec<Span>>,
+}
+
+/// The elements of an array, shared among threads.
+fn element_shares(spans: Vec<Span>, end: usize) -> Vec<Share> {
+    let share = spans.len().div_ceil((end / JSON_PART.get() + 1).max(threads())).max(1);
+    let mut shares: Vec<Share> = Vec::new();
+    for spans in spans.chunks(share) {
+        let from = shares.last().map_or(0, |last: &Share| last.end);
+        shares.push(Share { from, end: spans[spans.len() - 1].1, spans: Some(spans.to_vec()) });
+    }
+    match shares.last_mut() {
+        Some(last) => last.end = end,
+        None => shares.push(Share { from: 0, end, spans: Some(Vec::new()) }),
+    }
+    shares
 }
 
 struct Layout {
@@ -167,7 +173,7 @@ impl Layout {
                 let Shape::Object(shapes) = shapes else {
                     return match spans.first() {
                         None => Err(Error::broken(path, "it is empty; give schema= for a file that may be")),
-                        Some(span) => Err(Reader { layout: &Layout::empty(), options, path }.first_wrong(block, *span)),
+                        Some(span) => Err(Reader { layout: Layout::empty(), options, path }.first_wrong(block, *span)),
                     };
                 };
                 // Objects of serde_json are in order of their names, and columns in that of the first record.
@@ -235,47 +241,85 @@ fn first_names(record: &[u8]) -> Vec<String> {
 }
 
 struct Reader<'a> {
-    layout: &'a Layout,
+    layout: Layout,
     options: &'a JsonOptions,
     path: &'a str,
 }
 
-/// What one thread read: an object of all columns, and what is wrong with some records.
-struct Part {
-    object: Object,
-    wrong: Vec<(usize, Notes)>,
-}
+/// Bytes of records whose values are looked for before their cells are made, so that they are in the processor's cache.
+const PIECE: usize = 256 << 10;
 
 impl Reader<'_> {
-    /// Reads records, whose block has so many lines before it.
-    fn take(&self, block: &[u8], spans: &[Span], before: u64, made: &mut Reading) -> Result<(), Error> {
-        limits::ask(block.len() as u64).map_err(Error::exhausted(self.path))?;
-        let bytes = spans.last().map_or(0, |last| last.1) - spans.first().map_or(0, |first| first.0);
-        let share = spans.len().div_ceil((bytes / JSON_PART.get() + 1).max(threads())).max(1);
-        let shares: Vec<&[Span]> = spans.chunks(share).collect();
-        let parts = map(&shares, |spans| self.part(block, spans)).into_iter().zip(shares);
-        for (part, spans) in parts {
-            self.told(part, block, spans, before, made)?;
+    /// The records that are there as a whole, and where the rest begins.
+    fn spans(&self, form: &mut Form, block: Block) -> Result<(Vec<Span>, usize), Error> {
+        match form {
+            Form::Lines => {
+                let end = whole_lines(block);
+                Ok((lines(block.text, 0, end).collect(), end))
+            }
+            Form::Array(elements) => elements.next(block.text, block.whole).map_err(|(at, message)| {
+                let before = memchr::memchr_iter(b'\n', &block.text[..at.min(block.text.len())]).count() as u64;
+                let (path, line) = (self.path.to_owned(), block.lines + before + 1);
+                Error::Record { path, line, name: None, message: message.to_owned() }
+            }),
         }
-        Ok(())
     }
 
-    fn part(&self, block: &[u8], spans: &[Span]) -> Part {
-        let fields: &Fields = self.layout.schema.fields();
-        let object = Object::new(fields, self.options.strict, self.layout.any_text).expect("it was looked at");
-        let mut part = Part { object, wrong: Vec::new() };
-        for (row, span) in spans.iter().enumerate() {
+    /// The lines of a block, shared among threads.
+    fn line_shares(&self, block: Block) -> (Vec<Share>, usize) {
+        let end = whole_lines(block);
+        let parts = (end / JSON_PART.get() + 1).max(if end > JSON_PART.get() / 4 { threads() } else { 1 });
+        let mut shares = Vec::with_capacity(parts);
+        let mut from = 0;
+        for part in 1..=parts {
+            let cut = (end as u64 * part as u64 / parts as u64) as usize;
+            let until = if part == parts { end } else { from.max(cut) };
+            let until = memchr::memchr(b'\n', &block.text[until.min(end)..end]).map_or(end, |at| until + at + 1);
+            if until > from {
+                shares.push(Share { from, end: until, spans: None });
+                from = until;
+            }
+        }
+        (shares, end)
+    }
+
+    fn part(&self, text: &[u8], share: &Share) -> Part {
+        let columns: &Fields = self.layout.schema.fields();
+        let object = Object::new(columns, self.options.strict, self.layout.any_text).expect("it was looked at");
+        // Of text that is UTF-8 as a whole plain records are looked through first.
+        let sound = std::str::from_utf8(&text[share.from..share.end]).ok().map(|sound| (share.from, sound));
+        let quick = sound.filter(|_| object.is_flat());
+        let quick = quick.map(|sound| (Names::new(columns, self.options.strict), sound));
+        let mut making =
+            Making { columns, object, places: Places::new(columns.len()), spans: Vec::new(), wrong: Vec::new() };
+        let mut record = |span: Span| {
+            if let Some((names, sound)) = &quick {
+                let first = making.places.starts.first().map_or(span.0, |first| *first as usize);
+                if span.0 - first > PIECE {
+                    making.flush(text, *sound);
+                }
+                if names.record(text, span, &mut making.places) {
+                    making.spans.push(span);
+                    return;
+                }
+                making.flush(text, *sound);
+            }
+            making.spans.push(span);
             let mut notes = Notes::new();
-            if let Err(message) = self.record(&block[span.0..span.1], &mut part.object, &mut notes) {
-                part.object.broken();
+            if let Err(message) = self.record(&text[span.0..span.1], &mut making.object, &mut notes) {
+                making.object.broken();
                 notes.push((String::new(), message));
             }
-            if !notes.is_empty() {
-                part.wrong.push((row, notes));
-            }
-            debug_assert_eq!(part.object.rows(), row + 1);
+            making.told(notes);
+        };
+        match &share.spans {
+            Some(spans) => spans.iter().for_each(|span| record(*span)),
+            None => lines(text, share.from, share.end).for_each(record),
         }
-        part
+        if let Some((_, sound)) = &quick {
+            making.flush(text, *sound);
+        }
+        making.done(text, share)
     }
 
     fn record(&self, record: &[u8], object: &mut Object, notes: &mut Notes) -> Result<(), String> {
@@ -299,46 +343,63 @@ impl Reader<'_> {
         let message = message.unwrap_or_else(|| "the records have no fields".to_owned());
         Error::Record { path: self.path.to_owned(), line, name: None, message }
     }
+}
 
-    fn told(&self, part: Part, block: &[u8], spans: &[Span], before: u64, made: &mut Reading) -> Result<(), Error> {
-        let rows = part.object.rows();
-        let mut wrong: BTreeMap<usize, Notes> = part.wrong.into_iter().collect();
-        let (columns, lost) = part.object.columns();
-        for (row, message) in lost {
-            wrong.entry(row).or_default().push((String::new(), message));
+/// The records that one thread reads, on their way to columns.
+struct Making<'a> {
+    columns: &'a Fields,
+    object: Object,
+    /// Where the values stand of plain records that are no cells yet.
+    places: Places,
+    spans: Vec<Span>,
+    wrong: Vec<Wrong>,
+}
+
+impl Making<'_> {
+    /// Makes cells of the plain records.
+    fn flush(&mut self, text: &[u8], sound: (usize, &str)) {
+        if self.places.len() == 0 {
+            return;
         }
-        let line_of = |row: usize| before + 1 + memchr::memchr_iter(b'\n', &block[..spans[row].0]).count() as u64;
-        if self.options.on_error == OnError::Fail
-            && let Some((row, notes)) = wrong.pop_first()
-        {
-            let (name, message) = notes.into_iter().next().unwrap_or_default();
-            let name = Some(name).filter(|name| !name.is_empty());
-            let path = self.path.to_owned();
-            return Err(Error::Record { path, line: line_of(row), name, message });
+        let before = self.object.rows();
+        for (row, column, message) in self.object.take(&self.places, text, sound) {
+            let row = before + row;
+            let column = Some(self.columns[column].name().clone());
+            self.wrong.push(Wrong { row, record: self.spans[row], column, message });
         }
-        for (row, notes) in &wrong {
-            let record = &block[spans[*row].0..spans[*row].1];
-            let record = record.trim_ascii();
-            let reasons = notes.iter().map(|(name, message)| match name.as_str() {
-                "" => message.clone(),
-                name => format!("column {name:?}: {message}"),
-            });
-            made.rejected.push(Rejected {
-                source: self.path.to_owned(),
-                position: line_of(*row),
-                record: String::from_utf8_lossy(&record[..record.len().min(LONGEST_RECORD)]).into_owned(),
-                reason: reasons.collect::<Vec<_>>().join("; "),
-            });
+        self.places.clear();
+    }
+
+    /// What the parser noted of the last record.
+    fn told(&mut self, notes: Notes) {
+        let row = self.spans.len() - 1;
+        debug_assert_eq!(self.object.rows(), row + 1);
+        for (name, message) in notes {
+            let column = Some(name).filter(|name| !name.is_empty());
+            self.wrong.push(Wrong { row, record: self.spans[row], column, message });
         }
-        let batch = batch(&self.layout.schema, columns, rows).and_then(|rows| {
-            if self.options.on_error == OnError::Null || wrong.is_empty() {
-                return Ok(rows);
-            }
-            let kept: BooleanArray = (0..rows.num_rows()).map(|row| Some(!wrong.contains_key(&row))).collect();
-            arrow_select::filter::filter_record_batch(&rows, &kept)
-        });
-        made.push(batch.map_err(|error| Error::broken(self.path, error))?);
-        Ok(())
+    }
+
+    fn done(mut self, text: &[u8], share: &Share) -> Part {
+        let rows = self.object.rows();
+        let (columns, lost) = self.object.columns();
+        self.wrong.extend(lost.into_iter().map(|(row, message)| Wrong {
+            row,
+            record: self.spans[row],
+            column: None,
+            message,
+        }));
+        self.wrong.sort_by_key(|wrong| wrong.row);
+        let lines = memchr::memchr_iter(b'\n', &text[share.from..share.end]).count() as u64;
+        Part { from: share.from, columns, rows, wrong: self.wrong, end: share.end, lines }
+    }
+}
+
+/// The end of the last line that is there as a whole.
+fn whole_lines(block: Block) -> usize {
+    match block.whole {
+        true => block.text.len(),
+        false => memchr::memrchr(b'\n', block.text).map_or(0, |end| end + 1),
     }
 }
 

@@ -1,70 +1,87 @@
 //! Where the records of JSON text begin and end: lines, or the elements of one array.
 
-use memchr::memchr;
-
-use crate::error::Error;
+use memchr::{memchr, memchr2};
 
 /// A record: its first byte, and the one after its last.
 pub(super) type Span = (usize, usize);
 
 /// The lines of a text that hold something.
-pub(super) fn lines(text: &[u8], from: usize, until: usize) -> Vec<Span> {
-    let mut spans = Vec::new();
+pub(super) fn lines(text: &[u8], from: usize, until: usize) -> impl Iterator<Item = Span> {
     let mut at = from;
-    while at < until {
-        let end = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-        if !text[at..end].trim_ascii().is_empty() {
-            spans.push((at, end));
+    std::iter::from_fn(move || {
+        while at < until {
+            let start = at;
+            let end = memchr(b'\n', &text[start..until]).map_or(until, |end| start + end);
+            at = end + 1;
+            if text[start..end].iter().any(|byte| !byte.is_ascii_whitespace()) {
+                return Some((start, end));
+            }
         }
-        at = end + 1;
-    }
-    spans
+        None
+    })
 }
 
-/// The elements of the array that a text is.
-pub(super) fn elements(path: &str, text: &[u8], from: usize) -> Result<Vec<Span>, Error> {
-    let line = |at: usize| 1 + memchr::memchr_iter(b'\n', &text[..at.min(text.len())]).count() as u64;
-    let wrong = |at: usize, message: &str| {
-        Err(Error::Record { path: path.to_owned(), line: line(at), name: None, message: message.to_owned() })
-    };
-    let mut spans = Vec::new();
-    let mut at = from + 1;
-    loop {
-        at += spaces(&text[at.min(text.len())..]);
-        match text.get(at) {
-            None => return wrong(at, "the array is not closed"),
-            Some(b']') if spans.is_empty() => break,
-            Some(_) => {}
-        }
-        let start = at;
-        let (mut depth, mut inside) = (0_usize, false);
-        let end = loop {
-            match text.get(at) {
-                None => return wrong(start, "the array ends within this element"),
-                Some(b'\\') if inside => at += 1,
-                Some(b'"') => inside = !inside,
-                Some(_) if inside => {}
-                Some(b'{' | b'[') => depth += 1,
-                Some(b',' | b']') if depth == 0 => break at,
-                Some(b'}' | b']') => depth = depth.saturating_sub(1),
+/// The elements of one array, whose text comes in blocks. The bracket that opens it is not part of the first.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Elements {
+    any: bool,
+    closed: bool,
+}
+
+impl Elements {
+    /// The elements that are there as a whole, and where the next one begins; or where something is wrong, and what.
+    pub(super) fn next(&mut self, text: &[u8], whole: bool) -> Result<(Vec<Span>, usize), (usize, &'static str)> {
+        let mut spans = Vec::new();
+        let mut at = 0;
+        loop {
+            let start = at + spaces(&text[at..]);
+            match text.get(start) {
+                Some(_) if self.closed => return Err((start, "text after the end of the array")),
+                None if whole && !self.closed => return Err((start, "the array is not closed")),
+                None => return Ok((spans, start)),
+                Some(b']') if !self.any => {
+                    (at, self.closed) = (start + 1, true);
+                    continue;
+                }
                 Some(_) => {}
             }
-            at += 1;
-        };
-        if text[start..end].trim_ascii().is_empty() {
-            return wrong(start, "an element of the array is missing");
-        }
-        spans.push((start, end));
-        at = end + 1;
-        if text[end] == b']' {
-            at = end;
-            break;
+            let Some(end) = element(text, start) else {
+                return if whole { Err((start, "the array ends within this element")) } else { Ok((spans, start)) };
+            };
+            if end == start {
+                return Err((start, "an element of the array is missing"));
+            }
+            spans.push((start, end));
+            (at, self.any, self.closed) = (end + 1, true, text[end] == b']');
         }
     }
-    let rest = &text[at + 1..];
-    match spaces(rest) {
-        all if all == rest.len() => Ok(spans),
-        before => wrong(at + 1 + before, "text after the end of the array"),
+}
+
+/// Where an element ends: at the comma after it, or the bracket that closes the array.
+fn element(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    let mut depth = 0_usize;
+    loop {
+        match text.get(at)? {
+            b'"' => at = quoted(text, at)?,
+            b'{' | b'[' => depth += 1,
+            b',' | b']' if depth == 0 => return Some(at),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The quote that closes a text.
+fn quoted(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
     }
 }
 
@@ -77,26 +94,43 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<&str> {
-        let spans = elements("a.json", text.as_bytes(), 0).expect("an array");
+        let (spans, end) = Elements::default().next(text.as_bytes(), true).expect("an array");
+        assert_eq!(end, text.len());
         spans.into_iter().map(|(from, to)| text[from..to].trim()).collect()
     }
 
     #[test]
     fn elements_of_an_array() {
-        assert_eq!(split("[]"), [""; 0]);
-        assert_eq!(split(" [ ]  \n".trim_start()), [""; 0]);
+        assert_eq!(split("]"), [""; 0]);
+        assert_eq!(split(" ]  \n"), [""; 0]);
         assert_eq!(
-            split(r#"[{"a": 1}, {"a": "x, ]}\"[", "b": [1, [2]]}]"#),
+            split(r#"{"a": 1}, {"a": "x, ]}\"[", "b": [1, [2]]}]"#),
             [r#"{"a": 1}"#, r#"{"a": "x, ]}\"[", "b": [1, [2]]}"#]
         );
-        for (text, said) in [
-            ("[1, 2", "line 1: the array ends within this element"),
-            ("[1,", "line 1: the array is not closed"),
-            ("[1,,2]", "an element of the array is missing"),
-            ("[1]\n\nx", "line 3: text after the end"),
+        for (text, at, said) in [
+            ("1, 2", 3, "the array ends within this element"),
+            ("1,", 2, "the array is not closed"),
+            ("1,,2]", 2, "an element of the array is missing"),
+            ("1]\n\nx", 4, "text after the end of the array"),
         ] {
-            let error = elements("a.json", text.as_bytes(), 0).expect_err("it is wrong").to_string();
-            assert!(error.contains(said), "{text}: {error}");
+            let wrong = Elements::default().next(text.as_bytes(), true).expect_err("it is wrong");
+            assert_eq!(wrong, (at, said), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_array_may_come_in_pieces() {
+        let text = r#" {"a": "\\\"]"}, [1, "],"], 7 ]  "#;
+        let whole = split(text);
+        for cut in 0..text.len() {
+            let mut elements = Elements::default();
+            let (first, end) = elements.next(&text.as_bytes()[..cut], false).expect("a begin");
+            let (second, last) = elements.next(&text.as_bytes()[end..], true).expect("the rest");
+            let shown = |spans: &[Span], from: usize| {
+                spans.iter().map(|(start, to)| text[from + start..from + to].trim().to_owned()).collect::<Vec<_>>()
+            };
+            assert_eq!([shown(&first, 0), shown(&second, end)].concat(), whole, "{cut}");
+            assert_eq!(end + last, text.len());
         }
     }
 }

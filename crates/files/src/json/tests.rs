@@ -1,14 +1,16 @@
 //! The reader of JSON beside a parser that makes values, over records that are whole, cut off and bent, in blocks of any size.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use limits::Scope;
 use proptest::prelude::*;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{JsonOptions, read};
 use crate::input::Input;
@@ -114,4 +116,144 @@ proptest! {
             }
         }
     }
+}
+
+type Flat = (Option<i64>, Option<String>, Option<u64>);
+
+/// The cells of a record of numbers, texts and floats, none if it is no sound record of them.
+fn wanted_flat(line: &str) -> Option<Flat> {
+    let fields: HashMap<String, &RawValue> = serde_json::from_str(line).ok()?;
+    // A name may be escaped, and is the same name.
+    let line = line.replace("\\u0061\"", "a\"");
+    if ["\"a\"", "\"b\"", "\"c\""].iter().any(|name| line.matches(name).count() > 1) {
+        return None;
+    }
+    let there = |name: &str| fields.get(name).map(|value| value.get()).filter(|value| *value != "null");
+    let number = there("a").map(|value| value.parse().ok());
+    let text = there("b").map(|value| serde_json::from_str(value).ok());
+    let float = there("c").map(|value| value.parse().ok().map(f64::to_bits));
+    Some((flipped(number)?, flipped(text)?, flipped(float)?))
+}
+
+/// A cell that is there and cannot be read is none.
+fn flipped<T>(cell: Option<Option<T>>) -> Option<Option<T>> {
+    cell.map_or(Some(None), |cell| cell.map(Some))
+}
+
+fn flat_line() -> impl Strategy<Value = String> {
+    let value = prop::sample::select(vec![
+        "1",
+        "-7",
+        "0",
+        "-0",
+        "01",
+        "9223372036854775807",
+        "9223372036854775808",
+        "1.25",
+        "-0.1",
+        "1e3",
+        "1E-7",
+        "1.",
+        ".5",
+        "-",
+        "+1",
+        "123456789012345678901234567890",
+        "0.30000000000000004",
+        "null",
+        "true",
+        "nul",
+        "\"\"",
+        "\"x\"",
+        "\"a longer text, of ä and }\"",
+        "\"\\u00e4\\n\"",
+        "\"x\\\"y z\"",
+        "\"\t\"",
+        "[1]",
+        "{\"q\": 1}",
+    ]);
+    let name = prop::sample::select(vec!["a", "b", "c", "d", "\\u0061"]);
+    let space = prop::sample::select(vec!["", "", " ", "  \t"]);
+    let fields = prop::collection::vec((name, value, space.clone(), space), 0..5);
+    let record = fields.prop_map(|fields| {
+        let field = |(name, value, before, after): &(&str, &str, &str, &str)| {
+            format!("{before}\"{name}\"{after}:{before}{value}{after}")
+        };
+        format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+    });
+    (record, 0..10_u8, any::<prop::sample::Index>()).prop_map(|(record, bent, at)| match bent {
+        0 => record.char_indices().take(at.index(record.len())).map(|(_, letter)| letter).collect(),
+        1 => format!("{record}]"),
+        _ => record,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 2000 }, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn law_of_flat_records(drawn in prop::collection::vec(flat_line(), 1..30), seed in 0..40_u64, array in any::<bool>()) {
+        // What does not end as it should is the end of an array.
+        let is_kept = |line: &String| !array || serde_json::from_str::<Value>(line).is_ok();
+        let lines: Vec<String> = drawn.into_iter().filter(is_kept).collect();
+        let text = if array { format!("[{}\n]", lines.join("\n,")) } else { lines.join("\n") };
+        prop_assume!(array || (!text.trim_start().is_empty() && !text.trim_start().starts_with('[')));
+        let fields = [("a", DataType::Int64), ("b", DataType::Utf8), ("c", DataType::Float64)];
+        let schema = Arc::new(Schema::new(fields.map(|(name, of)| Field::new(name, of, true)).to_vec()));
+        let options = |on_error| JsonOptions { schema: Some(schema.clone()), on_error, ..JsonOptions::default() };
+        let input = Input::Bytes("text".into(), text.as_bytes().into());
+        let read = |on_error| Scope::drawn(seed).enter(|| read(&input, &options(on_error), None, &mut |_, _| true));
+        let rows = |batches: &[RecordBatch]| {
+            let row = |batch: &RecordBatch, row: usize| {
+                let (a, c) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(2).as_primitive::<Float64Type>());
+                let b = batch.column(1).as_string_view();
+                (
+                    a.is_valid(row).then(|| a.value(row)),
+                    b.is_valid(row).then(|| b.value(row).to_owned()),
+                    c.is_valid(row).then(|| c.value(row).to_bits()),
+                )
+            };
+            batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|at| row(batch, at)).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        let there = || lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let made = read(OnError::Drop).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let sound: Vec<_> = there().filter_map(|(_, line)| wanted_flat(line)).collect();
+        prop_assert_eq!(rows(&made.batches), sound);
+        let wrong: Vec<u64> = there().filter(|(_, line)| wanted_flat(line).is_none()).map(|(at, _)| at as u64 + 1).collect();
+        prop_assert_eq!(made.rejected.iter().map(|one| one.position).collect::<Vec<_>>(), wrong.clone());
+
+        let made = read(OnError::Null).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let all = rows(&made.batches);
+        prop_assert_eq!(all.len(), there().count());
+        for ((_, line), row) in there().zip(all) {
+            if let Some(wanted) = wanted_flat(line) {
+                prop_assert_eq!(row, wanted);
+            }
+        }
+        if let Some(first) = wrong.first() {
+            let error = read(OnError::Fail).expect_err("a record is wrong").to_string();
+            prop_assert!(error.starts_with(&format!("text, line {first}")), "{}", error);
+        }
+    }
+}
+
+#[test]
+fn an_array_ends_where_progress_says_so_and_has_no_record_without_bound() {
+    let text = format!("[{}]", vec![r#"{"a": 1}"#; 200_000].join(","));
+    let input = Input::Bytes("text".into(), text.as_bytes().into());
+    let mut told = 0;
+    let made = read(&input, &JsonOptions::default(), None, &mut |_, _| {
+        told += 1;
+        false
+    });
+    assert_eq!(
+        (made.expect_err("it was ended").to_string().as_str(), told),
+        ("ended by whoever follows its progress", 1)
+    );
+    let mut told = Vec::new();
+    let made = read(&input, &JsonOptions::default(), None, &mut |done, of| {
+        told.push((done, of));
+        true
+    });
+    assert_eq!(made.expect("it is sound").rows(), 200_000);
+    assert_eq!(told.last(), Some(&(text.len() as u64, text.len() as u64)));
 }

@@ -8,7 +8,7 @@ use arrow_json::writer::LineDelimited;
 
 use crate::error::Error;
 use crate::input::Progress;
-use crate::threads::{map, threads};
+use crate::threads::in_order;
 
 /// Rows that one thread writes at a time.
 const ROWS: usize = 32 << 10;
@@ -25,7 +25,7 @@ pub enum JsonForm {
 /// Writes rows; a null is `null`, and so is a float that is no number.
 pub fn write(
     path: &str,
-    into: &mut dyn Write,
+    into: &mut (dyn Write + Send),
     batches: &[RecordBatch],
     form: JsonForm,
     progress: Progress,
@@ -36,37 +36,25 @@ pub fn write(
             (0..batch.num_rows()).step_by(ROWS).map(|from| batch.slice(from, ROWS.min(batch.num_rows() - from)))
         })
         .collect();
-    let mut put = |bytes: &[u8]| into.write_all(bytes).map_err(Error::io("write", path));
-    let (mut done, total) = (0, parts.len() as u64);
+    let wrong = || Error::io("write", path);
     if form == JsonForm::Array {
-        put(b"[")?;
+        into.write_all(b"[").map_err(wrong())?;
     }
-    for group in parts.chunks(threads() * 2) {
-        let texts: Vec<Result<Vec<u8>, Error>> = map(group, |part| encoded(path, part));
-        for (at, text) in texts.into_iter().enumerate() {
-            let text = text?;
-            match form {
-                JsonForm::Lines => put(&text)?,
-                JsonForm::Array => {
-                    // A record holds no line break, so each of them ends a record.
-                    let lines = text.strip_suffix(b"\n").unwrap_or(&text);
-                    put(if done == 0 && at == 0 { b"\n" } else { b",\n" })?;
-                    for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {
-                        if number > 0 {
-                            put(b",\n")?;
-                        }
-                        put(line)?;
-                    }
-                }
-            }
+    let mut first = true;
+    let put = |text: Vec<u8>| {
+        if form == JsonForm::Lines {
+            return into.write_all(&text).map_err(wrong());
         }
-        done += group.len() as u64;
-        if !progress(done, total) {
-            return Err(Error::Ended);
+        // A record holds no line break, so each of them ends a record.
+        for line in text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n') {
+            into.write_all(if first { b"\n" } else { b",\n" }).and_then(|()| into.write_all(line)).map_err(wrong())?;
+            first = false;
         }
-    }
+        Ok(())
+    };
+    in_order(&parts, |part| encoded(path, part), put, progress)?;
     if form == JsonForm::Array {
-        put(b"\n]\n")?;
+        into.write_all(b"\n]\n").map_err(wrong())?;
     }
     Ok(())
 }

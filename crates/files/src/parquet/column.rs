@@ -1,8 +1,9 @@
 //! Columns that stay in their files: pages are read as their cells are touched.
 
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use ::column::types::canonical;
 use ::column::{Chunk, Column, ColumnSource, Error as ColumnError, FlatColumn, NO_ROW, Zones};
@@ -23,33 +24,71 @@ use crate::error::Error;
 pub(super) struct Cache {
     room: usize,
     held: Mutex<Held>,
+    /// Some thread is done with a page that others may wait for.
+    done: Condvar,
 }
+
+/// A page, by its column and segment.
+type Key = (usize, usize);
 
 #[derive(Default)]
 struct Held {
     bytes: usize,
-    /// By column and segment.
-    pages: HashMap<(usize, usize), ArrayRef>,
+    pages: HashMap<Key, ArrayRef>,
+    /// Pages that some thread decodes.
+    busy: HashSet<Key>,
     /// The first read first, each with its bytes.
-    order: VecDeque<((usize, usize), usize)>,
+    order: VecDeque<(Key, usize)>,
+}
+
+/// How long a page is waited for that another thread decodes: a thread that is gone, as in a process that was forked, does not.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is known of a page that a thread wants.
+enum Wanted {
+    Held(ArrayRef),
+    Busy,
+    Nowhere,
 }
 
 impl Cache {
     /// With room for so many bytes.
     pub(super) fn new(room: usize) -> Arc<Cache> {
-        Arc::new(Cache { room, held: Mutex::default() })
+        Arc::new(Cache { room, held: Mutex::default(), done: Condvar::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, key: (usize, usize)) -> Option<ArrayRef> {
-        self.lock().pages.get(&key).cloned()
+    /// A page, or the claim to decode it and those after it of a column, which nobody holds or decodes, to `last`.
+    fn claim(&self, (column, first): Key, last: usize) -> Result<Claim<'_>, Wanted> {
+        let mut held = self.lock();
+        match held.known((column, first)) {
+            Wanted::Nowhere => {}
+            known => return Err(known),
+        }
+        let mut end = first;
+        while end < last && matches!(held.known((column, end + 1)), Wanted::Nowhere) {
+            end += 1;
+        }
+        held.busy.extend((first..=end).map(|at| (column, at)));
+        Ok(Claim { cache: self, column, first, last: end })
+    }
+
+    /// Waits until nobody decodes a page; whether that came to pass.
+    fn wait(&self, key: Key) -> bool {
+        let is_busy = |held: &mut Held| held.busy.contains(&key);
+        let waited = self.done.wait_timeout_while(self.lock(), PATIENCE, is_busy);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    fn knows(&self, key: Key) -> bool {
+        !matches!(self.lock().known(key), Wanted::Nowhere)
     }
 
     /// Keeps pages that were decoded together, of so many bytes; the oldest go.
-    fn put(&self, pages: &[((usize, usize), ArrayRef)], bytes: usize) {
+    fn put(&self, pages: &[(Key, ArrayRef)], bytes: usize) {
         let mut held = self.lock();
         let each = bytes / pages.len().max(1);
         for (key, page) in pages {
@@ -69,6 +108,32 @@ impl Cache {
     /// Bytes of the pages that are held.
     fn bytes(&self) -> usize {
         self.lock().bytes
+    }
+}
+
+impl Held {
+    fn known(&self, key: Key) -> Wanted {
+        match self.pages.get(&key) {
+            Some(page) => Wanted::Held(page.clone()),
+            None if self.busy.contains(&key) => Wanted::Busy,
+            None => Wanted::Nowhere,
+        }
+    }
+}
+
+/// Pages that one thread decodes, which others wait for; let go, also where it fails.
+struct Claim<'a> {
+    cache: &'a Cache,
+    column: usize,
+    first: usize,
+    last: usize,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut held = self.cache.lock();
+        held.busy.retain(|(column, at)| *column != self.column || !(self.first..=self.last).contains(at));
+        self.cache.done.notify_all();
     }
 }
 
@@ -128,36 +193,67 @@ impl Inner {
     }
 
     /// The pages of these segments. Neighbours of one row group that are not there are decoded together: they share a
-    /// dictionary.
+    /// dictionary. What another thread decodes is waited for, and meanwhile the page after it is decoded where pages are read in
+    /// order.
     fn pages(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, ColumnError> {
         let mut pages = Vec::with_capacity(last - first + 1);
         let mut at = first;
         while at <= last {
-            if let Some(page) = self.cache.get((self.number, at)) {
-                pages.push(page);
-                at += 1;
-                continue;
+            match self.cache.claim((self.number, at), self.group_end(at, last)) {
+                Err(Wanted::Held(page)) => {
+                    pages.push(page);
+                    at += 1;
+                }
+                Err(_) => {
+                    self.ahead(at);
+                    if !self.cache.wait((self.number, at)) {
+                        pages.extend(self.run(at, at)?);
+                        at += 1;
+                    }
+                }
+                Ok(claim) => {
+                    let end = claim.last;
+                    pages.extend(self.run(at, end)?);
+                    at = end + 1;
+                }
             }
-            let group = |at: usize| (self.segments[at].file, self.segments[at].segment.group);
-            let mut end = at;
-            while end < last && group(end + 1) == group(at) && self.cache.get((self.number, end + 1)).is_none() {
-                end += 1;
-            }
-            let run = self.decoded(at, end);
-            let run = run.map_err(|error| ColumnError::Arrow(Arc::new(ArrowError::ParquetError(error.to_string()))))?;
-            let mut from = 0;
-            let cut: Vec<_> = (at..=end)
-                .map(|at| {
-                    let rows = self.segments[at].segment.rows;
-                    from += rows;
-                    ((self.number, at), run.slice(from - rows, rows))
-                })
-                .collect();
-            self.cache.put(&cut, run.get_array_memory_size());
-            pages.extend(cut.into_iter().map(|(_, page)| page));
-            at = end + 1;
         }
         Ok(pages)
+    }
+
+    /// The last segment of a row group, at most this one.
+    fn group_end(&self, at: usize, last: usize) -> usize {
+        let group = |at: usize| (self.segments[at].file, self.segments[at].segment.group);
+        (at..last).find(|end| group(end + 1) != group(at)).unwrap_or(last)
+    }
+
+    /// Decodes the page after one that another thread decodes, if the page before that was wanted, too. What fails is told to
+    /// whoever wants it.
+    fn ahead(&self, at: usize) {
+        let next = at + 1;
+        let is_in_order = at > 0 && self.cache.knows((self.number, at - 1));
+        if is_in_order
+            && next < self.segments.len()
+            && let Ok(_claim) = self.cache.claim((self.number, next), next)
+        {
+            let _ = self.run(next, next);
+        }
+    }
+
+    /// Decodes the pages of neighbouring segments of one row group, and keeps them.
+    fn run(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, ColumnError> {
+        let run = self.decoded(first, last);
+        let run = run.map_err(|error| ColumnError::Arrow(Arc::new(ArrowError::ParquetError(error.to_string()))))?;
+        let mut from = 0;
+        let cut: Vec<_> = (first..=last)
+            .map(|at| {
+                let rows = self.segments[at].segment.rows;
+                from += rows;
+                ((self.number, at), run.slice(from - rows, rows))
+            })
+            .collect();
+        self.cache.put(&cut, run.get_array_memory_size());
+        Ok(cut.into_iter().map(|(_, page)| page).collect())
     }
 
     /// The cells of neighbouring segments of one row group.

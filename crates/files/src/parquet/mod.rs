@@ -14,7 +14,7 @@ use ::column::types::to_canonical;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 use self::column::{Cache, FileColumn};
 use self::reader::{Placed, guarded, metadata};
@@ -38,6 +38,7 @@ pub struct ParquetOptions {
 pub struct ParquetFile {
     path: String,
     placed: Placed,
+    /// With texts as views of the pages they are decoded into.
     metadata: ArrowReaderMetadata,
     /// The columns of a table, for each its place in the file.
     places: Vec<usize>,
@@ -80,6 +81,7 @@ impl ParquetFile {
             Field::new(field.name(), field.data_type().clone(), true)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let metadata = in_views(&path, &metadata).unwrap_or(metadata);
         Ok((ParquetFile { path, placed, metadata, places }, schema))
     }
 
@@ -98,6 +100,24 @@ impl ParquetFile {
         let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         builder.with_projection(mask)
     }
+}
+
+/// Texts and bytes are read as views: their cells stay where their pages were unpacked. An error where that cannot be.
+fn in_views(path: &str, metadata: &ArrowReaderMetadata) -> Result<ArrowReaderMetadata, Error> {
+    let view = |field: &Arc<Field>| {
+        let of = match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+            _ => return field.clone(),
+        };
+        Arc::new(field.as_ref().clone().with_data_type(of))
+    };
+    let fields: Vec<Arc<Field>> = metadata.schema().fields().iter().map(view).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata.schema().metadata().clone()));
+    guarded(path, || {
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+    })
 }
 
 /// The place of a column that the first file has, with the same type.

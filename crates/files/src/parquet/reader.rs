@@ -13,7 +13,7 @@ use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::error::Error;
-use crate::input::{Input, opened};
+use crate::input::{Input, opened, read_at};
 
 /// A file that is read at places; clones share it.
 #[derive(Clone)]
@@ -57,24 +57,6 @@ impl Placed {
             }
         }
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, into, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !into.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, into, at)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        into = &mut into[read..];
-        at += read as u64;
-    }
-    Ok(())
 }
 
 impl Length for Placed {

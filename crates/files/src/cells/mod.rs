@@ -1,15 +1,19 @@
 //! Cells of one column from texts and from values of JSON.
 
+mod quick;
+
 use std::sync::Arc;
 
-use arrow_array::builder::{ArrayBuilder, BinaryViewBuilder, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
+use arrow_array::builder::{ArrayBuilder, BooleanBuilder, GenericByteViewBuilder, PrimitiveBuilder, StringViewBuilder};
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
-use arrow_cast::parse::{Parser, parse_decimal};
+use arrow_cast::parse::parse_decimal;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 use column::types::to_canonical;
 
+use self::quick::Quick;
+use crate::fields::{Column, Raw};
 use crate::infer::is_boolean;
 
 /// A text that stands for a number, in errors.
@@ -31,8 +35,38 @@ pub(crate) trait Cells: Send {
     fn boolean(&mut self, value: bool) -> Result<(), String> {
         Err(format!("{value} is no {}", self.wanted()))
     }
+    /// A cell from a number as it stands in JSON.
+    fn number(&mut self, text: &str) -> Result<(), String> {
+        if let Ok(value) = text.parse::<i64>() {
+            return self.integer(i128::from(value));
+        }
+        match (text.parse::<u64>(), text.parse::<f64>()) {
+            (Ok(value), _) => self.integer(i128::from(value)),
+            (_, Ok(value)) if value.is_finite() => self.float(value),
+            _ => Err(format!("{text} is no {}", self.wanted())),
+        }
+    }
     fn null(&mut self);
     fn len(&self) -> usize;
+    /// A cell from each field, null where there is none; what could not be read is null, and told by row.
+    fn take(&mut self, of: &Column, wrong: &mut Vec<(usize, String)>) {
+        for row in 0..of.len() {
+            let said = match of.raw(row) {
+                Raw::Null => {
+                    self.null();
+                    continue;
+                }
+                Raw::Text(text) => self.text(text),
+                Raw::Number(text) => self.number(text),
+                Raw::Boolean(value) => self.boolean(value),
+                Raw::Odd => of.odd(row).and_then(|text| self.text(&text)),
+            };
+            if let Err(message) = said {
+                self.null();
+                wrong.push((row, message));
+            }
+        }
+    }
     /// All cells, and none are left. What the texts as a whole did not become is told by row.
     fn finish(&mut self) -> (ArrayRef, Vec<(usize, String)>);
     /// What it holds, for errors.
@@ -48,8 +82,13 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Cells of a declared type, none if no text can become one.
 pub(crate) fn cells(of: &DataType) -> Option<Box<dyn Cells>> {
+    cells_of(of, false)
+}
+
+/// As [`cells`]; with `any` a column of texts takes numbers and truth values, as they are written.
+pub(crate) fn cells_of(of: &DataType, any: bool) -> Option<Box<dyn Cells>> {
     use DataType as D;
-    fn parsed<T: Parser + Send>(
+    fn parsed<T: Quick + Send>(
         declared: &DataType,
         of_integer: fn(i128) -> Option<T::Native>,
         of_float: fn(f64) -> Option<T::Native>,
@@ -57,13 +96,13 @@ pub(crate) fn cells(of: &DataType) -> Option<Box<dyn Cells>> {
         let built = PrimitiveBuilder::<T>::new().with_data_type(declared.clone());
         Some(Box::new(Parsed { built, declared: declared.clone(), of_integer, of_float }))
     }
-    fn whole<T: Parser + Send>(declared: &DataType) -> Option<Box<dyn Cells>>
+    fn whole<T: Quick + Send>(declared: &DataType) -> Option<Box<dyn Cells>>
     where
         T::Native: TryFrom<i128>,
     {
         parsed::<T>(declared, |value| T::Native::try_from(value).ok(), |_| None)
     }
-    fn timed<T: Parser + Send>(declared: &DataType) -> Option<Box<dyn Cells>> {
+    fn timed<T: Quick + Send>(declared: &DataType) -> Option<Box<dyn Cells>> {
         parsed::<T>(declared, |_| None, |_| None)
     }
     let near = |value: f64| {
@@ -90,8 +129,12 @@ pub(crate) fn cells(of: &DataType) -> Option<Box<dyn Cells>> {
             precision: *precision,
             scale: *scale,
         })),
-        D::Utf8 | D::LargeUtf8 | D::Utf8View => Some(Box::new(Texts(StringViewBuilder::new()))),
-        D::Binary | D::LargeBinary | D::BinaryView => Some(Box::new(Bytes(BinaryViewBuilder::new()))),
+        D::Utf8 | D::LargeUtf8 | D::Utf8View => {
+            Some(Box::new(Views::<StringViewType> { built: GenericByteViewBuilder::new(), any }))
+        }
+        D::Binary | D::LargeBinary | D::BinaryView => {
+            Some(Box::new(Views::<BinaryViewType> { built: GenericByteViewBuilder::new(), any: false }))
+        }
         _ if !of.is_nested() && can_cast_types(&D::Utf8View, of) => {
             Some(Box::new(Cast { texts: StringViewBuilder::new(), declared: of.clone() }))
         }
@@ -107,7 +150,7 @@ struct Parsed<T: ArrowPrimitiveType> {
     of_float: fn(f64) -> Option<T::Native>,
 }
 
-impl<T: Parser + Send> Parsed<T> {
+impl<T: Quick + Send> Parsed<T> {
     fn push(&mut self, value: Option<T::Native>, told: impl FnOnce() -> String) -> Result<(), String> {
         match value {
             Some(value) => self.built.append_value(value),
@@ -117,9 +160,28 @@ impl<T: Parser + Send> Parsed<T> {
     }
 }
 
-impl<T: Parser + Send> Cells for Parsed<T> {
+impl<T: Quick + Send> Cells for Parsed<T> {
+    #[inline]
     fn text(&mut self, text: &str) -> Result<(), String> {
-        self.push(T::parse(text), || shown(text))
+        self.push(T::quick(text.as_bytes()).or_else(|| T::parse(text)), || shown(text))
+    }
+
+    #[inline]
+    fn number(&mut self, text: &str) -> Result<(), String> {
+        if let Some(value) = T::quick(text.as_bytes()) {
+            self.built.append_value(value);
+            return Ok(());
+        }
+        if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+            && let Ok(value) = text.parse::<i128>()
+        {
+            return self.integer(value);
+        }
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        let value = value.ok_or_else(|| format!("{text} is no {}", self.wanted()))?;
+        // Rounded once: a float of fewer bits is not made of one of more.
+        let near = (self.of_float)(value).map(|near| T::parse(text).unwrap_or(near));
+        self.push(near, || text.to_owned())
     }
 
     fn integer(&mut self, value: i128) -> Result<(), String> {
@@ -165,6 +227,14 @@ impl Cells for Decimals {
 
     fn float(&mut self, value: f64) -> Result<(), String> {
         self.text(&value.to_string())
+    }
+
+    fn number(&mut self, text: &str) -> Result<(), String> {
+        if text.contains(['e', 'E']) {
+            return self.float(text.parse().map_err(|_| format!("{text} is no {}", self.wanted()))?);
+        }
+        // Its digits are read, and not those of the nearest float.
+        self.text(text)
     }
 
     fn null(&mut self) {
@@ -214,59 +284,59 @@ impl Cells for Booleans {
     }
 }
 
-struct Texts(StringViewBuilder);
+/// Texts, or bytes.
+struct Views<T: ByteViewType + ?Sized> {
+    built: GenericByteViewBuilder<T>,
+    /// Whether what is no text is one, as it is written.
+    any: bool,
+}
 
-impl Cells for Texts {
-    fn text(&mut self, text: &str) -> Result<(), String> {
-        self.0.try_append_value(text).map_err(|error| error.to_string())
-    }
-
-    fn integer(&mut self, value: i128) -> Result<(), String> {
-        Err(format!("{value} is no String"))
-    }
-
-    fn null(&mut self) {
-        self.0.append_null();
-    }
-
-    fn len(&self) -> usize {
-        ArrayBuilder::len(&self.0)
-    }
-
-    fn finish(&mut self) -> (ArrayRef, Vec<(usize, String)>) {
-        (Arc::new(self.0.finish()), Vec::new())
-    }
-
-    fn wanted(&self) -> String {
-        "String".to_owned()
+impl<T: ByteViewType + ?Sized> Views<T> {
+    #[inline]
+    fn push(&mut self, text: &str) -> Result<(), String>
+    where
+        str: AsRef<T::Native>,
+    {
+        self.built.try_append_value(text).map_err(|error| error.to_string())
     }
 }
 
-struct Bytes(BinaryViewBuilder);
-
-impl Cells for Bytes {
+impl<T: ByteViewType + ?Sized> Cells for Views<T>
+where
+    str: AsRef<T::Native>,
+{
+    #[inline]
     fn text(&mut self, text: &str) -> Result<(), String> {
-        self.0.try_append_value(text.as_bytes()).map_err(|error| error.to_string())
+        self.push(text)
     }
 
     fn integer(&mut self, value: i128) -> Result<(), String> {
-        Err(format!("{value} is no Binary"))
+        Err(format!("{value} is no {}", self.wanted()))
     }
 
+    fn number(&mut self, text: &str) -> Result<(), String> {
+        if self.any { self.push(text) } else { Err(format!("{text} is no {}", self.wanted())) }
+    }
+
+    fn boolean(&mut self, value: bool) -> Result<(), String> {
+        if self.any { self.push(&value.to_string()) } else { Err(format!("{value} is no {}", self.wanted())) }
+    }
+
+    #[inline]
     fn null(&mut self) {
-        self.0.append_null();
+        self.built.append_null();
     }
 
     fn len(&self) -> usize {
-        ArrayBuilder::len(&self.0)
+        ArrayBuilder::len(&self.built)
     }
 
     fn finish(&mut self) -> (ArrayRef, Vec<(usize, String)>) {
-        (Arc::new(self.0.finish()), Vec::new())
+        (Arc::new(self.built.finish()), Vec::new())
     }
 
     fn wanted(&self) -> String {
-        "Binary".to_owned()
+        formula::type_name(&T::DATA_TYPE)
     }
 }
 
