@@ -4,6 +4,8 @@
 //!
 //! Statistics are compared by the same kernels as cells, so that a zone is left out only where every one of its cells fails.
 
+use std::mem::discriminant;
+
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::{DataType, Field, Schema};
 use column::Zones;
@@ -23,8 +25,12 @@ pub(crate) struct Bounds(Vec<Bound>);
 struct Bound {
     column: usize,
     comparison: Function,
-    constant: Expr,
+    /// Any of these.
+    constants: Vec<Expr>,
 }
+
+/// A set of more values is not compared with the bounds of zones one by one.
+const MOST_CONSTANTS: usize = 64;
 
 impl Bounds {
     /// Of the predicates of a filter, in order. One that may fail ends them: the rows that it would fail for are seen.
@@ -58,7 +64,7 @@ impl Bound {
             let above = matches!(function, Function::Greater | Function::GreaterEqual);
             let is_null = matches!(value, Literal::Null | Literal::TypedNull(_));
             let known = !is_null && !(floats && (above || is_nan));
-            known.then(|| Bound { column, comparison: *function, constant: constant.clone() })
+            known.then(|| Bound { column, comparison: *function, constants: vec![constant.clone()] })
         };
         match (function, &args[..]) {
             (
@@ -71,6 +77,19 @@ impl Bound {
             (Function::IsBetween { .. }, [of, least, most]) => {
                 let least = compared(&Function::GreaterEqual, of, least);
                 least.into_iter().chain(compared(&Function::LessEqual, of, most)).collect()
+            }
+            // In a set is equal to one of its values; null is in none, or is as good as unknown.
+            (Function::IsIn { .. }, [of, Expr::Literal(Literal::List(values))]) if values.len() <= MOST_CONSTANTS => {
+                // Values of several kinds are brought to one before they are compared.
+                if !values.windows(2).all(|two| discriminant(&two[0]) == discriminant(&two[1])) {
+                    return Vec::new();
+                }
+                let equal = |value: &Literal| compared(&Function::Equal, of, &Expr::Literal(value.clone()));
+                let Some(equal) = values.iter().map(equal).collect::<Option<Vec<Bound>>>() else { return Vec::new() };
+                let column = equal.first().map(|bound| bound.column);
+                let constants = equal.into_iter().flat_map(|bound| bound.constants).collect();
+                let bound = |column| Bound { column, comparison: Function::Equal, constants };
+                column.map(bound).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -87,8 +106,8 @@ impl Bound {
         let columns = vec![vec![zones.least.clone()], vec![zones.most.clone()]];
         let table = from_chunks(schema.into(), columns, many as u64)?;
         let view = table.view()?;
-        let may = |name: &str, comparison: Function| -> Result<RowSet, Error> {
-            let told = Expr::call(comparison, vec![Expr::column(name), self.constant.clone()]);
+        let may = |name: &str, comparison: Function, constant: &Expr| -> Result<RowSet, Error> {
+            let told = Expr::call(comparison, vec![Expr::column(name), constant.clone()]);
             let told = told.map_err(|error| Error::Formula { operation: call.method.to_string(), error })?;
             Evaluator::predicate(call, &told, &table)?.matching(&view, view.rows())
         };
@@ -96,13 +115,19 @@ impl Bound {
             let nulls: BooleanArray = (0..array.len()).map(|at| Some(array.is_null(at))).collect();
             RowSet::from_sorted_keys(&(0..many as u64).filter(|at| nulls.value(*at as usize)).collect::<Vec<_>>())
         };
-        let least = |comparison| Ok::<_, Error>(&may("least", comparison)? | &unknown(&zones.least));
-        let most = |comparison| Ok::<_, Error>(&may("most", comparison)? | &unknown(&zones.most));
-        let may = match self.comparison {
-            Function::Less | Function::LessEqual => least(self.comparison)?,
-            Function::Greater | Function::GreaterEqual => most(self.comparison)?,
-            _ => &least(Function::LessEqual)? & &most(Function::GreaterEqual)?,
-        };
+        let no_least = unknown(&zones.least);
+        let no_most = unknown(&zones.most);
+        let least = |comparison, constant| Ok::<_, Error>(&may("least", comparison, constant)? | &no_least);
+        let most = |comparison, constant| Ok::<_, Error>(&may("most", comparison, constant)? | &no_most);
+        let mut may = RowSet::new();
+        for constant in &self.constants {
+            let own = match self.comparison {
+                Function::Less | Function::LessEqual => least(self.comparison, constant)?,
+                Function::Greater | Function::GreaterEqual => most(self.comparison, constant)?,
+                _ => &least(Function::LessEqual, constant)? & &most(Function::GreaterEqual, constant)?,
+            };
+            may = &may | &own;
+        }
         let mut rows = RowSet::new();
         for span in may.spans() {
             let end = zones.starts.get(span.last as usize + 1).copied().unwrap_or(zones.end);

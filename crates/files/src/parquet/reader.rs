@@ -106,21 +106,26 @@ pub(super) fn metadata(path: &str, file: &Placed) -> Result<ArrowReaderMetadata,
 /// What a decoder does with bytes that may be wrong: what it does not catch is its error too.
 pub(super) fn guarded<R>(path: &str, work: impl FnOnce() -> ParquetResult<R>) -> Result<R, Error> {
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => done.map_err(|error| told(path, error)),
+        Ok(done) => done.map_err(|error| told(path, "read", "it is no sound Parquet", error)),
         Err(_) => Err(Error::broken(path, "it is no sound Parquet: its decoder gave up")),
     }
 }
 
-fn told(path: &str, error: ParquetError) -> Error {
+/// What an encoder does.
+pub(super) fn written<R>(path: &str, work: impl FnOnce() -> ParquetResult<R>) -> Result<R, Error> {
+    work().map_err(|error| told(path, "write", "it cannot be written as Parquet", error))
+}
+
+fn told(path: &str, action: &'static str, what: &str, error: ParquetError) -> Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) if error.kind() != io::ErrorKind::UnexpectedEof => Error::io("read", path)(*error),
+            Ok(error) if error.kind() != io::ErrorKind::UnexpectedEof => Error::io(action, path)(*error),
             Ok(error) => Error::broken(path, format!("it is no whole Parquet file: {error}")),
-            Err(error) => Error::broken(path, format!("it is no sound Parquet: {error}")),
+            Err(error) => Error::broken(path, format!("{what}: {error}")),
         },
         ParquetError::ArrowError(message) | ParquetError::General(message) | ParquetError::EOF(message) => {
-            Error::broken(path, format!("it is no sound Parquet: {message}"))
+            Error::broken(path, format!("{what}: {message}"))
         }
-        error => Error::broken(path, format!("it is no sound Parquet: {error}")),
+        error => Error::broken(path, format!("{what}: {error}")),
     }
 }

@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
 
-use super::reader::guarded;
+use super::reader::written;
 use crate::error::Error;
 use crate::input::Progress;
 use crate::threads::map;
@@ -89,7 +89,7 @@ pub fn write<W: Write + Send>(
     let groups = groups(path, schema, batches, format.group_rows)?;
     let total = groups.len() as u64;
     let mut ended = false;
-    guarded(path, || {
+    written(path, || {
         let writer = ArrowWriter::try_new(into, schema.clone(), Some(properties))?;
         let (mut file, factory) = writer.into_serialized_writer()?;
         for (number, group) in groups.iter().enumerate() {
