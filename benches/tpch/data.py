@@ -18,7 +18,7 @@ import tickframe as tf
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["generated", "in_duckdb", "in_polars", "in_tickframe"]
+__all__ = ["generated", "in_duckdb", "in_files", "in_polars", "in_tickframe"]
 
 
 def generated(folder: Path, scale: float, *, money: str = "float") -> dict[str, pa.Table]:
@@ -51,6 +51,16 @@ def in_tickframe(tables: dict[str, pa.Table], scale: float) -> SimpleNamespace:
 def in_polars(tables: dict[str, pa.Table], scale: float) -> SimpleNamespace:
     """Lazy frames."""
     return SimpleNamespace(scale=scale, **{name: pl.from_arrow(table).lazy() for name, table in tables.items()})  # type: ignore[union-attr]
+
+
+def in_files(tables: dict[str, pa.Table], folder: Path) -> dict[str, Path]:
+    """Parquet of each as they are, by name."""
+    folder.mkdir(exist_ok=True)
+    for name, table in tables.items():
+        pq.write_table(
+            table, folder / f"{name}.parquet", compression="zstd", row_group_size=1 << 18, write_page_index=True
+        )
+    return {name: folder / f"{name}.parquet" for name in tables}
 
 
 def in_duckdb(tables: dict[str, pa.Table]) -> Any:

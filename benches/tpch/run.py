@@ -1,10 +1,10 @@
 """TPC-H: our 22 queries, polars' lazy frames and DuckDB, with the result read; and live, batch after batch.
 
-    python benches/tpch/run.py FOLDER [--scale 1] [--live] [--record tpch]
+    python benches/tpch/run.py FOLDER [--scale 1] [--scan | --live] [--record tpch]
 
 The tables are made in FOLDER by `tpchgen-cli` unless they are there. They are held in memory, money is Float64, every result
 is taken as Arrow, each engine has as many threads as there are cores. Times are the lowest of the rounds, which take turns;
-answers are compared with those of DuckDB. With `--live` all queries stand on one graph while a thousandth of the orders goes and
+answers are compared with those of DuckDB. With `--scan` we, polars and DuckDB read Parquet, opened anew for each run. With `--live` all queries stand on one graph while a thousandth of the orders goes and
 as many come: the time of a batch stands beside that of running the queries anew. Measure with a release build.
 """
 
@@ -17,7 +17,8 @@ import sys
 import time
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
 import polars as pl
@@ -27,7 +28,7 @@ import tickframe as tf
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import figures
 from tpch.answers import difference
-from tpch.data import generated, in_duckdb, in_polars, in_tickframe
+from tpch.data import generated, in_duckdb, in_files, in_polars, in_tickframe
 from tpch.live import Live, batches
 from tpch.queries import QUERIES
 from tpch.sql import sql
@@ -40,20 +41,53 @@ if TYPE_CHECKING:
 ROUNDS, BATCHES = 5, 12
 
 
+Runs: TypeAlias = "dict[str, Callable[[], pa.Table]]"
+
+
 def static(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[dict[str, Any]]:
-    """The lowest time of each query by each engine."""
+    """The lowest time of each query by each engine, of tables in memory."""
     ours, theirs, database = in_tickframe(tables, scale), in_polars(tables, scale), in_duckdb(tables)
-    lines = []
-    for number in numbers:
+
+    def runs(number: int) -> Runs:
         query = QUERIES[number]
         plan = query(ours, tf).plan
         given = {name: getattr(ours, name) for name in plan.inputs}
-        runs: dict[str, Callable[[], pa.Table]] = {
-            "plan": lambda plan=plan, given=given: plan.collect(**given).to_arrow(),
-            "call by call": lambda query=query: query(ours, tf).to_arrow(),
-            "polars": lambda query=query: query(theirs, pl).collect().to_arrow(),
-            "duckdb": lambda number=number: database.sql(sql(number, scale)).to_arrow_table(),
+        return {
+            "plan": lambda: plan.collect(**given).to_arrow(),
+            "call by call": lambda: query(ours, tf).to_arrow(),
+            "polars": lambda: query(theirs, pl).collect().to_arrow(),
+            "duckdb": lambda: database.sql(sql(number, scale)).to_arrow_table(),
         }
+
+    return lowest(runs, numbers)
+
+
+def scanned(tables: dict[str, pa.Table], scale: float, numbers: list[int], folder: Path) -> list[dict[str, Any]]:
+    """The lowest time of each query by each engine, of files that are opened anew each time."""
+    ours, files, database = in_tickframe(tables, scale), in_files(tables, folder / "plain"), duckdb.connect()
+    for name, file in files.items():
+        database.execute(f"create view {name} as select * from '{file}'")
+
+    def runs(number: int) -> Runs:
+        query = QUERIES[number]
+        plan = query(ours, tf).plan
+        frames = lambda: SimpleNamespace(scale=scale, **{name: pl.scan_parquet(file) for name, file in files.items()})  # noqa: E731
+        return {
+            "plan": lambda: plan.collect(**{name: tf.scan_parquet(files[name]) for name in plan.inputs}).to_arrow(),
+            "polars": lambda: query(frames(), pl).collect().to_arrow(),
+            "duckdb": lambda: database.sql(sql(number, scale)).to_arrow_table(),
+        }
+
+    return lowest(runs, numbers)
+
+
+def lowest(of: Callable[[int], Runs], numbers: list[int]) -> list[dict[str, Any]]:
+    """The lowest time of each query by each engine; answers are compared."""
+    lines = []
+    names: list[str] = []
+    for number in numbers:
+        runs = of(number)
+        names = list(runs)
         best = dict.fromkeys(runs, float("inf"))
         answers: dict[str, list[tuple[Any, ...]]] = {}
         for round_ in range(ROUNDS):
@@ -70,7 +104,7 @@ def static(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> lis
                 lines[-1]["answer_ok"] = wrong
         told = "  ".join(f"{name} {best[name] * 1e3:8.1f}" for name in runs)
         print(f"{number:3}  {told}  {best['plan'] / best['polars']:5.2f}", flush=True)
-    for name in ("plan", "call by call", "polars", "duckdb"):
+    for name in names:
         total = sum(line["p50_ms"] for line in lines if line["engine"] == name)
         lines.append({"workload": "all", "engine": name, "p50_ms": round(total, 3)})
         print(f"{name:13} {total:9.1f} ms")
@@ -104,11 +138,14 @@ def main() -> None:
     parse.add_argument("--scale", type=float, default=1.0)
     parse.add_argument("--queries", type=int, nargs="*", default=list(QUERIES))
     parse.add_argument("--live", action="store_true")
+    parse.add_argument("--scan", action="store_true")
     parse.add_argument("--record", default="")
     asked = parse.parse_args()
     tables = generated(asked.folder, asked.scale)
-    measure = live if asked.live else static
-    lines = measure(tables, asked.scale, asked.queries)
+    if asked.scan:
+        lines = scanned(tables, asked.scale, asked.queries, asked.folder)
+    else:
+        lines = (live if asked.live else static)(tables, asked.scale, asked.queries)
     if asked.record:
         made = {"plan": tf, "call by call": tf, "a batch": tf, "polars": pl, "duckdb": duckdb}
         used = {line["engine"] for line in lines}
@@ -118,7 +155,9 @@ def main() -> None:
             if name in used
         }
         ours = [name for name in ("plan", "call by call", "a batch") if name in used]
-        run = figures.this_run(f"python benches/tpch/run.py FOLDER --scale {asked.scale:g}{' --live' * asked.live}")
+        run = figures.this_run(
+            f"python benches/tpch/run.py FOLDER --scale {asked.scale:g}{' --live' * asked.live}{' --scan' * asked.scan}"
+        )
         figures.keep(asked.record, {**run, "engines": engines, "ours": ours}, lines)
 
 

@@ -10,6 +10,7 @@ import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -87,6 +88,46 @@ def test_ipc_both_ways(tmp_path: Path, codec: Any, stream: bool) -> None:
     if not stream:
         pa.feather.write_feather(everything(), path, compression=codec)
         same(tf.read_ipc(path), everything())
+
+
+def test_parquet_and_ipc_of_polars_and_duckdb_both_ways(tmp_path: Path) -> None:
+    table, frame = everything(), pl.from_arrow(everything())
+    assert isinstance(frame, pl.DataFrame)
+    wanted = {name: repr(tf.table(table)[name].to_list()) for name in table.column_names}
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    for write, read, back in [
+        (frame.write_parquet, tf.read_parquet, pl.read_parquet),
+        (frame.write_parquet, tf.scan_parquet, pl.read_parquet),
+        (frame.write_ipc, tf.read_ipc, pl.read_ipc),
+    ]:
+        write(theirs)
+        found = read(theirs)
+        assert {name: repr(found[name].to_list()) for name in found.columns} == wanted
+        source = tf.table(table)
+        source.write_ipc(ours) if back is pl.read_ipc else source.write_parquet(ours)
+        made = back(ours)
+        assert {name: repr(made[name].to_list()) for name in made.columns} == {
+            name: repr(frame[name].to_list()) for name in frame.columns
+        }
+    # DuckDB has no spans of microseconds and no words of their own in Parquet; an instant of it is one of UTC.
+    sql = duckdb.connect()
+    sql.execute("set timezone = 'UTC'")
+    plain = table.drop(["span", "word"])
+    sql.register("given", plain)
+    sql.execute(f"copy (from given) to '{theirs}' (format parquet)")
+    found = tf.read_parquet(theirs)
+    for name in plain.column_names:
+        if name == "zoned":
+            assert [one and one.timestamp() for one in found[name].to_list()] == [1_700_000_000.123, None, 0.0]
+        else:
+            assert repr(found[name].to_list()) == wanted[name], name
+    tf.table(plain).write_parquet(ours)
+    rows = sql.sql(f"from read_parquet('{ours}')").to_arrow_table()
+    for name in plain.column_names:
+        if name == "zoned":
+            assert [one and one.timestamp() for one in rows[name].to_pylist()] == [1_700_000_000.123, None, 0.0]
+        else:
+            assert repr(rows[name].to_pylist()) == repr(plain[name].to_pylist()), name
 
 
 def test_csv_comes_back(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import tickframe as tf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
 from tpch.answers import difference
-from tpch.data import generated, in_duckdb, in_polars, in_tickframe
+from tpch.data import generated, in_duckdb, in_files, in_polars, in_tickframe
 from tpch.live import Live, batches
 from tpch.queries import QUERIES
 from tpch.sql import sql
@@ -50,6 +50,20 @@ def test_static_equals_sql(world: Any, number: int) -> None:
         frame = QUERIES[number](world.theirs, pl).collect()
         assert difference(frame.rows(), wanted) is None
         assert made.columns == frame.columns
+
+
+@pytest.mark.parametrize("money", ["float", "decimal"])
+def test_scanned_equals_sql(tmp_path: Folder, money: str) -> None:
+    """Each query over files that stay where they are, call by call and as a plan."""
+    tables = generated(tmp_path, SMALL, money=money)
+    files, database = in_files(tables, tmp_path / "plain"), in_duckdb(tables)
+    scanned = SimpleNamespace(scale=SMALL, **{name: tf.scan_parquet(file) for name, file in files.items()})
+    for number, query in QUERIES.items():
+        wanted = database.sql(sql(number, SMALL)).fetchall()
+        assert difference(query(scanned, tf).rows(), wanted) is None, number
+        plan = query(in_tickframe(tables, SMALL), tf).plan
+        planned = plan.collect(**{name: getattr(scanned, name) for name in plan.inputs})
+        assert difference(planned.rows(), wanted) is None, number
 
 
 def test_live_equals_sql_after_every_batch(tmp_path: Folder) -> None:

@@ -57,6 +57,12 @@ impl Fields {
         self.places.push((start as u32 | odd, end as u32 | (kind as u32) << KIND));
     }
 
+    /// Adds plain fields, by where they begin and end.
+    #[inline]
+    pub(crate) fn extend(&mut self, plain: &[(u32, u32)]) {
+        self.places.extend_from_slice(plain);
+    }
+
     /// Sets a field of a record that was filled with empty ones.
     #[inline]
     pub(crate) fn set(&mut self, at: usize, start: usize, end: usize, kind: Kind) {
@@ -79,7 +85,7 @@ impl Fields {
     }
 
     /// The place, the kind, and whether it is written otherwise than it is meant.
-    #[inline]
+    #[inline(always)]
     fn at(&self, row: usize, column: usize) -> (usize, usize, u32, bool) {
         let (start, end) = self.places[row * self.width + column];
         ((start & PLACE) as usize, (end & PLACE) as usize, end >> KIND, start & ODD != 0)
@@ -113,7 +119,7 @@ impl<'a> Column<'a> {
         self.fields.len()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn raw(&self, row: usize) -> Raw<'a> {
         let (start, end, kind, odd) = self.fields.at(row, self.column);
         if start == end && kind == Kind::Plain as u32 {

@@ -99,7 +99,8 @@ fn plain(array: &ArrayRef) -> PyResult<ArrayRef> {
         _ => return Ok(array.clone()),
     };
     let cast = arrow_cast::cast(array, &wanted).map_err(error::arrow)?;
-    if *array.data_type() != wanted && matches!(wanted, DataType::Utf8 | DataType::Binary) {
+    if matches!(array.data_type(), DataType::Dictionary(..)) {
+        // Its values may be of any layout.
         plain(&cast)
     } else {
         Ok(cast)

@@ -82,61 +82,62 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Cells of a declared type, none if no text can become one.
 pub(crate) fn cells(of: &DataType) -> Option<Box<dyn Cells>> {
-    cells_of(of, false)
+    cells_of(of, false, 0)
 }
 
-/// As [`cells`]; with `any` a column of texts takes numbers and truth values, as they are written.
-pub(crate) fn cells_of(of: &DataType, any: bool) -> Option<Box<dyn Cells>> {
+/// As [`cells`], with room for so many; with `any` a column of texts takes numbers and truth values, as they are written.
+pub(crate) fn cells_of(of: &DataType, any: bool, room: usize) -> Option<Box<dyn Cells>> {
     use DataType as D;
     fn parsed<T: Quick + Send>(
         declared: &DataType,
+        room: usize,
         of_integer: fn(i128) -> Option<T::Native>,
         of_float: fn(f64) -> Option<T::Native>,
     ) -> Option<Box<dyn Cells>> {
-        let built = PrimitiveBuilder::<T>::new().with_data_type(declared.clone());
+        let built = PrimitiveBuilder::<T>::with_capacity(room).with_data_type(declared.clone());
         Some(Box::new(Parsed { built, declared: declared.clone(), of_integer, of_float }))
     }
-    fn whole<T: Quick + Send>(declared: &DataType) -> Option<Box<dyn Cells>>
+    fn whole<T: Quick + Send>(declared: &DataType, room: usize) -> Option<Box<dyn Cells>>
     where
         T::Native: TryFrom<i128>,
     {
-        parsed::<T>(declared, |value| T::Native::try_from(value).ok(), |_| None)
+        parsed::<T>(declared, room, |value| T::Native::try_from(value).ok(), |_| None)
     }
-    fn timed<T: Quick + Send>(declared: &DataType) -> Option<Box<dyn Cells>> {
-        parsed::<T>(declared, |_| None, |_| None)
+    fn timed<T: Quick + Send>(declared: &DataType, room: usize) -> Option<Box<dyn Cells>> {
+        parsed::<T>(declared, room, |_| None, |_| None)
     }
     let near = |value: f64| {
         let near = value as f32;
         (near.is_finite() || !value.is_finite()).then_some(near)
     };
     match of {
-        D::Boolean => Some(Box::new(Booleans(BooleanBuilder::new()))),
-        D::Int8 => whole::<Int8Type>(of),
-        D::Int16 => whole::<Int16Type>(of),
-        D::Int32 => whole::<Int32Type>(of),
-        D::Int64 => whole::<Int64Type>(of),
-        D::UInt8 => whole::<UInt8Type>(of),
-        D::UInt16 => whole::<UInt16Type>(of),
-        D::UInt32 => whole::<UInt32Type>(of),
-        D::UInt64 => whole::<UInt64Type>(of),
-        D::Float32 => parsed::<Float32Type>(of, |value| Some(value as f32), near),
-        D::Float64 => parsed::<Float64Type>(of, |value| Some(value as f64), Some),
-        D::Date32 => timed::<Date32Type>(of),
-        D::Time64(TimeUnit::Nanosecond) => timed::<Time64NanosecondType>(of),
-        D::Timestamp(TimeUnit::Nanosecond, _) => timed::<TimestampNanosecondType>(of),
+        D::Boolean => Some(Box::new(Booleans(BooleanBuilder::with_capacity(room)))),
+        D::Int8 => whole::<Int8Type>(of, room),
+        D::Int16 => whole::<Int16Type>(of, room),
+        D::Int32 => whole::<Int32Type>(of, room),
+        D::Int64 => whole::<Int64Type>(of, room),
+        D::UInt8 => whole::<UInt8Type>(of, room),
+        D::UInt16 => whole::<UInt16Type>(of, room),
+        D::UInt32 => whole::<UInt32Type>(of, room),
+        D::UInt64 => whole::<UInt64Type>(of, room),
+        D::Float32 => parsed::<Float32Type>(of, room, |value| Some(value as f32), near),
+        D::Float64 => parsed::<Float64Type>(of, room, |value| Some(value as f64), Some),
+        D::Date32 => timed::<Date32Type>(of, room),
+        D::Time64(TimeUnit::Nanosecond) => timed::<Time64NanosecondType>(of, room),
+        D::Timestamp(TimeUnit::Nanosecond, _) => timed::<TimestampNanosecondType>(of, room),
         D::Decimal128(precision, scale) => Some(Box::new(Decimals {
             built: PrimitiveBuilder::new().with_data_type(of.clone()),
             precision: *precision,
             scale: *scale,
         })),
         D::Utf8 | D::LargeUtf8 | D::Utf8View => {
-            Some(Box::new(Views::<StringViewType> { built: GenericByteViewBuilder::new(), any }))
+            Some(Box::new(Views::<StringViewType> { built: GenericByteViewBuilder::with_capacity(room), any }))
         }
         D::Binary | D::LargeBinary | D::BinaryView => {
-            Some(Box::new(Views::<BinaryViewType> { built: GenericByteViewBuilder::new(), any: false }))
+            Some(Box::new(Views::<BinaryViewType> { built: GenericByteViewBuilder::with_capacity(room), any: false }))
         }
         _ if !of.is_nested() && can_cast_types(&D::Utf8View, of) => {
-            Some(Box::new(Cast { texts: StringViewBuilder::new(), declared: of.clone() }))
+            Some(Box::new(Cast { texts: StringViewBuilder::with_capacity(room), declared: of.clone() }))
         }
         _ => None,
     }

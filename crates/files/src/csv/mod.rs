@@ -13,7 +13,7 @@ use arrow_schema::{DataType, SchemaRef};
 use self::layout::{Head, Layout, column_of, dialect};
 use self::scan::{Records, cuts, scan_into};
 pub use self::write::{CsvFormat, write};
-use crate::cells::{Cells, cells};
+use crate::cells::{Cells, cells_of};
 use crate::error::Error;
 use crate::fields::Column;
 use crate::input::{Block, Blocks, Done, Input, Progress};
@@ -89,7 +89,7 @@ pub fn read(
     let layout = Layout::new(&path, &head, options, schema)?;
     let mut made = Reading::new(layout.schema.clone());
     let block = std::mem::take(&mut head.block);
-    let blocks = Blocks::new(flow, block, head.consumed, head.whole, CSV_PART.get() * threads());
+    let blocks = Blocks::new(flow, block, head.consumed, head.whole, CSV_PART.get() * threads() * 2);
     let hint = if options.schema.is_none() { HINT } else { "" };
     let judge = Judge { path: &path, on_error: options.on_error, hint };
     let work = |block: Block| {
@@ -133,9 +133,14 @@ fn taken_in(layout: &Layout, text: &[u8], whole: bool, options: &CsvOptions, pat
     Ok(Taken { end: one.end, parts: vec![one] })
 }
 
+/// Columns without cells, and with room for so many.
+fn with_room(layout: &Layout, room: usize) -> Vec<Box<dyn Cells>> {
+    let fields = layout.schema.fields().iter();
+    fields.map(|field| cells_of(field.data_type(), false, room).expect("it was looked at")).collect()
+}
+
 fn part_of(layout: &Layout, text: &[u8], range: std::ops::Range<usize>, whole: bool, options: &CsvOptions) -> Part {
-    let mut columns: Vec<Box<dyn Cells>> =
-        layout.schema.fields().iter().map(|field| cells(field.data_type()).expect("it was looked at")).collect();
+    let mut columns: Vec<Box<dyn Cells>> = Vec::new();
     let mut part =
         Part { from: range.start, columns: Vec::new(), rows: 0, wrong: Vec::new(), end: range.start, lines: 0 };
     let mut starts: Vec<u32> = Vec::new();
@@ -145,6 +150,12 @@ fn part_of(layout: &Layout, text: &[u8], range: std::ops::Range<usize>, whole: b
         scan_into(&mut records, text, (part.end, until), whole, dialect(options), layout.width);
         if records.end == part.end {
             break;
+        }
+        if columns.is_empty() {
+            // As many rows as the rest has, if they are as long as these.
+            let (own, all) = (records.end - part.end, range.end - part.end);
+            let room = (records.fields.len() as u64 * all as u64 / own as u64) as usize;
+            columns = with_room(layout, room + room / 32);
         }
         let from = part.end;
         // What is UTF-8 as a whole is looked at once.
@@ -169,6 +180,9 @@ fn part_of(layout: &Layout, text: &[u8], range: std::ops::Range<usize>, whole: b
         starts.extend_from_slice(&records.fields.starts);
         part.lines += memchr::memchr_iter(b'\n', &text[part.end..records.end]).count() as u64;
         part.end = records.end;
+    }
+    if columns.is_empty() {
+        columns = with_room(layout, 0);
     }
     for (field, column) in layout.schema.fields().iter().zip(&mut columns) {
         let (made, lost) = column.finish();

@@ -112,36 +112,42 @@ pub(super) fn scan_into(
 fn plain(text: &[u8], from: usize, until: usize, dialect: Dialect, fields: &mut Fields) -> usize {
     let (separator, width) = (dialect.separator, fields.width);
     let wanted = [separator, b'\n', dialect.quote.unwrap_or(b'\n')];
-    // Where the record and the field begin that are being read, and how many fields there were before them.
-    let (mut record, mut field, mut first) = (from, from, fields.many());
+    // Where the record and the field begin that are being read, and how many fields of it are known.
+    let (mut record, mut field, mut known) = (from, from, 0);
+    // After the fields of the last whole record.
+    let mut sound = fields.many();
     let blocks = text[from..].as_chunks::<WIDE>().0;
+    let mut found = [(0, 0); WIDE];
     for (base, block) in (from..).step_by(WIDE).zip(blocks) {
         let mut marked = marks(block, wanted);
+        let mut many = 0;
         while marked != 0 {
             let bit = marked.trailing_zeros() as usize;
             marked &= marked - 1;
             let (at, byte) = (base + bit, block[bit % WIDE]);
+            let is_last = byte == b'\n';
+            let end = if is_last && at > field && text[at - 1] == b'\r' { at - 1 } else { at };
+            found[many % WIDE] = (field as u32, end as u32);
+            (many, known, field) = (many + 1, known + 1, at + 1);
             if byte == separator {
-                fields.push(field, at, Kind::Plain, false);
-                field = at + 1;
                 continue;
             }
-            if byte == b'\n' {
-                let end = if at > field && text[at - 1] == b'\r' { at - 1 } else { at };
-                fields.push(field, end, Kind::Plain, false);
-            }
-            if byte != b'\n' || fields.many() - first != width {
-                fields.truncate(first);
+            if !is_last || known != width {
+                fields.extend(&found[..many.min(WIDE)]);
+                fields.truncate(sound);
                 return record;
             }
             fields.starts.push(record as u32);
-            (record, field, first) = (at + 1, at + 1, fields.many());
+            (record, known) = (at + 1, 0);
+            sound = fields.many() + many;
             if record >= until {
+                fields.extend(&found[..many]);
                 return record;
             }
         }
+        fields.extend(&found[..many]);
     }
-    fields.truncate(first);
+    fields.truncate(sound);
     record
 }
 

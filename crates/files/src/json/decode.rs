@@ -52,7 +52,9 @@ impl Node {
                 valid: Vec::new(),
             },
             DataType::Struct(fields) => Node::Object(Object::new(fields, strict, any_text)?),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if any_text => Node::AnyText(cells_of(of, true)?),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if any_text => {
+                Node::AnyText(cells_of(of, true, 0)?)
+            }
             _ => Node::Scalar(cells(of)?),
         })
     }

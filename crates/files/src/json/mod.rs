@@ -102,7 +102,7 @@ pub fn read(
     drop(spans);
     let mut made = Reading::new(reader.layout.schema.clone());
     let judge = Judge { path: &path, on_error: options.on_error, hint: "" };
-    let blocks = Blocks::new(flow, block, start, whole, JSON_PART.get() * threads());
+    let blocks = Blocks::new(flow, block, start, whole, JSON_PART.get() * threads() * 2);
     let work = |block: Block| {
         limits::ask(block.text.len() as u64).map_err(Error::exhausted(&path))?;
         let (shares, end) = match &mut form {

@@ -5,6 +5,7 @@ mod reader;
 mod write;
 mod zones;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -88,6 +89,16 @@ impl ParquetFile {
     /// The rows of the file.
     pub fn rows(&self) -> u64 {
         self.groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    /// Bytes of the columns of a row group, unpacked, by their places in the file.
+    fn chunk_bytes(&self, group: usize) -> Vec<i64> {
+        let leaves = self.metadata.parquet_schema();
+        let mut bytes = vec![0; self.metadata.schema().fields().len()];
+        for (leaf, chunk) in self.groups()[group].columns().iter().enumerate() {
+            bytes[leaves.get_column_root_idx(leaf)] += chunk.uncompressed_size();
+        }
+        bytes
     }
 
     fn groups(&self) -> &[parquet::file::metadata::RowGroupMetaData] {
@@ -175,13 +186,18 @@ pub fn read(
     let many = file.groups().len();
     let mut from = 0;
     while from < many && options.rows.is_none_or(|most| made.rows() < most) {
-        let until = many.min(from + threads());
+        let until = many.min(from + threads() * ROUND);
         let (file, schema) = (&file, &schema);
         // Columns of a group are read side by side, too, as far as there are threads.
-        let works: Vec<(usize, usize)> =
+        let mut works: Vec<(usize, usize)> =
             (from..until).flat_map(|group| (0..file.places.len()).map(move |at| (group, at))).collect();
+        // The longest first, so that no thread is left with one at the end.
+        let bytes: Vec<Vec<i64>> = (from..until).map(|group| file.chunk_bytes(group)).collect();
+        works.sort_by_key(|(group, at)| Reverse(bytes[group - from][file.places[*at]]));
         let columns = map(&works, |(group, at)| column_of(file, *group, file.places[*at]));
-        let mut columns = columns.into_iter();
+        let mut columns: Vec<_> = works.into_iter().zip(columns).collect();
+        columns.sort_unstable_by_key(|(work, _)| *work);
+        let mut columns = columns.into_iter().map(|(_, column)| column);
         for group in from..until {
             let rows = usize::try_from(file.groups()[group].num_rows()).unwrap_or(0);
             let own: Vec<Vec<ArrayRef>> = columns.by_ref().take(file.places.len()).collect::<Result<_, _>>()?;
@@ -208,6 +224,9 @@ pub fn read(
     }
     Ok(made)
 }
+
+/// Row groups that are read before progress is told of, for each thread.
+const ROUND: usize = 4;
 
 /// Rows of an array that is read of a file.
 const PIECE_ROWS: usize = 1 << 20;
