@@ -281,6 +281,7 @@ class FlightServer:
         port: int,
         token: str | None,
         tls: tuple[bytes, bytes] | None,
+        origins: list[str],
         resolvers: list[tuple[str, Callable[[str], Any]]],
         graph: Callable[[], Graph],
     ) -> FlightServer: ...

@@ -13,9 +13,10 @@ import ipaddress
 import os
 import secrets
 import socket
+import urllib.parse
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tickframe import _native, errors
@@ -172,6 +173,18 @@ def pem(given: object, method: str, what: str) -> bytes:
         return file.read()
 
 
+def _pages(origins: object) -> list[str]:
+    if isinstance(origins, str) or not isinstance(origins, Sequence):
+        raise errors.TypeMismatchError(f"serve: origins is a list of strings, not {type(origins).__name__}")
+    for origin in origins:
+        if not isinstance(origin, str):
+            raise errors.TypeMismatchError(f"serve: origins holds {type(origin).__name__}, not a string")
+        parts = urllib.parse.urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or origin != f"{parts.scheme}://{parts.netloc}":
+            raise errors.InvalidOperationError(f"serve: origins: {origin!r} is no page: scheme://host:port")
+    return list(origins)
+
+
 def _pair(tls: object) -> tuple[bytes, bytes] | None:
     if tls is None:
         return None
@@ -189,6 +202,7 @@ def serve(
     tls: tuple[PEM, PEM] | None = None,
     resolvers: Mapping[str, Callable[[str], Table | None]] | None = None,
     graph: Graph | None = None,
+    origins: Sequence[str] = (),
     insecure: bool = False,
 ) -> Server:
     """Serve tables to other processes by Arrow Flight, from threads of its own.
@@ -207,6 +221,8 @@ def serve(
         resolvers: Functions that give tables by name, by the text with which their tickets begin: the function of
             ``"db/"`` is called with ``"x"`` for the ticket ``"db/x"``, and gives a table or None.
         graph: Where clients make live tables, such as time and input tables; the default graph without it.
+        origins: The pages of which browsers may call, such as ``"http://localhost:3000"``; of no others. Programs that are
+            no browsers name no page.
         insecure: Listen on another address without ``tls``: nothing that is sent is encrypted, which a warning says. It
             still wants a token.
 
@@ -245,6 +261,7 @@ def serve(
     secret = _secret(token)
     address = _address(host)
     pair = _pair(tls)
+    pages = _pages(origins)
     if not ipaddress.ip_address(address).is_loopback:
         if secret is None:
             raise errors.InvalidOperationError(f"serve: token=False is for this machine's own address, not {host!r}")
@@ -259,7 +276,7 @@ def serve(
         warnings.warn("serve: token=False: every program on this machine can read and write", stacklevel=2)
     if graph is not None:
         instance(graph, "serve", "graph", "Graph", "a graph")
-    native = _native.FlightServer(address, port, secret, pair, own, lambda: graph_for_source(graph)._native)
+    native = _native.FlightServer(address, port, secret, pair, pages, own, lambda: graph_for_source(graph)._native)
     server = Server(native, secret, encrypted=pair is not None)
     for name, table in given.items():
         server.tables[name] = table

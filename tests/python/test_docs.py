@@ -94,7 +94,7 @@ def test_a_page_with_a_mistake_is_found(page, told):
         run("a page", blocks(page))
 
 
-@pytest.mark.parametrize("name", ["functions", "expressions"])
+@pytest.mark.parametrize("name", ["functions", "expressions", "wire"])
 def test_a_written_page_is_what_its_script_writes(name, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     script = importlib.import_module(f"{name}_page")

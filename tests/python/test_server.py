@@ -332,6 +332,7 @@ def test_the_limits_are_told_by_name(srv):
         "unary": 300_000,
         "sessions": 4096,
         "session": 300_000,
+        "patience": 5_000,
         "exports": 100_000,
         "upload": 16 << 30,
     }

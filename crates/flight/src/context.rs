@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::{Partitioned, Table};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
 use crate::catalog::{Catalog, Object, Served};
@@ -18,6 +18,10 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
+    /// Turns to read tables for those who follow them.
+    pub(crate) reads: Semaphore,
+    /// Pages of which browsers may call.
+    pub(crate) origins: Vec<String>,
     /// True once the server stops.
     pub(crate) stopping: watch::Sender<bool>,
 }

@@ -4,6 +4,7 @@
 //! one, which waits for the client. When it is due, its cells are read at one settled step and sent, message by message,
 //! as the client reads. A client that does not read has one update on its way, and row sets that wait.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ use crate::proto::FlightData;
 use crate::race::{First, first};
 use crate::sessions::refused;
 use crate::tickets::of_ticket;
+use crate::trouble::internal;
 
 /// Messages that wait for a client to read.
 const AHEAD: usize = 2;
@@ -38,8 +40,12 @@ const AGAIN: Duration = Duration::from_millis(5);
 const FAR: Duration = Duration::from_secs(3600);
 /// How often a settled step is looked for before others are let on.
 const TRIES: usize = 8;
+/// Bytes that are written down for a client that does not read.
+const OWED: usize = 64 << 20;
+/// Bytes that are read before the first of them is sent.
+const SOON: usize = 1 << 20;
 /// So many updates are merged although nobody asks for them.
-const MANY: usize = 16;
+const MANY: usize = 64;
 
 fn told(error: BarrageError) -> Status {
     Status::invalid_argument(format!("DoExchange: {error}"))
@@ -178,8 +184,8 @@ impl Listener for Ear {
 
 /// What there is to do now.
 enum Next {
-    /// Something to send, with the rows of its step.
-    Send(Box<Outgoing>, View),
+    /// Something to send.
+    Send(Box<Sending>),
     /// Nothing until then, unless something happens; in milliseconds.
     Idle(Option<u64>),
     /// A step has settled whose update has not come yet.
@@ -187,13 +193,14 @@ enum Next {
 }
 
 /// Looks for the next train at one settled step.
-fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
+fn next(table: &Table, follower: &Follower, form: &Form, now: u64) -> Result<Next, Status> {
     {
-        // A view holds blocks, which the next step would have to copy: none is taken before something is due.
-        let mut subscriber = lock(&follower.subscriber);
-        follower.merged(&mut subscriber);
-        let due = subscriber.due();
-        if lock(&follower.heard).failed.is_none() && due.is_none_or(|due| due > now) {
+        // A view holds blocks, which the next step would have to copy: none is taken before something is due. Nor are
+        // updates merged: as they are heard they are one for all followers, and merged each has its own.
+        let subscriber = lock(&follower.subscriber);
+        let heard = lock(&follower.heard);
+        let due = subscriber.due().or_else(|| (!heard.updates.is_empty()).then(|| subscriber.free()));
+        if heard.failed.is_none() && due.is_none_or(|due| due > now) {
             return Ok(Next::Idle(due));
         }
     }
@@ -222,7 +229,11 @@ fn next(table: &Table, follower: &Follower, now: u64) -> Result<Next, Status> {
             -1
         };
         return Ok(match subscriber.next(now, step, view.rows()) {
-            Some(outgoing) => Next::Send(Box::new(outgoing), view),
+            Some(Outgoing { train, cells }) => {
+                drop(subscriber);
+                let source = cells.map_or(Source::Table(view), Source::Blink);
+                Next::Send(Box::new(Sending::begin(train, source, form)?))
+            }
             None => Next::Idle(subscriber.due()),
         });
     }
@@ -260,29 +271,96 @@ impl Source {
     }
 }
 
+/// What is sent: messages that are ready, and a train whose cells are not read yet.
+struct Sending {
+    ready: VecDeque<Message>,
+    rest: Option<(Train, Source)>,
+}
+
+impl Sending {
+    /// Reads as much as is sent soon: of most updates all, so that the step that they are read from is let go at once.
+    fn begin(mut train: Train, source: Source, form: &Form) -> Result<Sending, Status> {
+        let mut ready = VecDeque::new();
+        let mut bytes = 0;
+        while bytes < SOON {
+            let Some(message) = message_of(&mut train, &source, form)? else {
+                return Ok(Sending { ready, rest: None });
+            };
+            bytes += message.iter().map(Bytes::len).sum::<usize>();
+            ready.push_back(message);
+        }
+        Ok(Sending { ready, rest: Some((train, source)) })
+    }
+}
+
 /// Sends a train, each message as the client has room for it; false if the client is gone.
-async fn send_train(
-    context: &Context,
-    send: &Answer,
-    form: &Form,
-    mut train: Train,
-    mut source: Source,
-) -> Result<bool, Status> {
+async fn send_train(context: &Context, send: &Answer, form: &Form, sending: Sending) -> Result<bool, Status> {
+    let Sending { mut ready, mut rest } = sending;
     loop {
-        let how = form.clone();
-        let (rest, back, message) = blocking(move || {
-            let cells = Preview { cells: source.cells(), elements: how.elements };
-            let message = train.next(&how.schema, &cells, how.layout, how.limits).map_err(told)?;
-            Ok((train, source, message))
-        })
-        .await?;
-        (train, source) = (rest, back);
-        let Some(message) = message else { return Ok(true) };
-        let message = barrage_message(&message.batch.header, &message.metadata, message.batch.body);
-        if !deliver(context, send, message).await? {
-            return Ok(false);
+        let Some(message) = ready.pop_front() else {
+            let Some((mut train, source)) = rest.take() else { return Ok(true) };
+            let how = form.clone();
+            let (back, message) = read(context, move || {
+                let message = message_of(&mut train, &source, &how)?;
+                Ok(((train, source), message))
+            })
+            .await?;
+            if let Some(message) = message {
+                ready.push_back(message);
+                rest = Some(back);
+            }
+            continue;
+        };
+        let Some((train, source)) = rest.take() else {
+            if !deliver(context, send, message).await? {
+                return Ok(false);
+            }
+            continue;
+        };
+        match first(send.reserve(), tokio::time::sleep(context.shared.limits.patience)).await {
+            First::Left(Ok(room)) => {
+                room.send(Ok(message));
+                rest = Some((train, source));
+            }
+            First::Left(Err(_)) => return Ok(false),
+            First::Right(()) => {
+                let how = form.clone();
+                ready.push_front(message);
+                ready.extend(read(context, move || written(train, source, &how)).await?);
+            }
         }
     }
+}
+
+/// The next message of a train; none behind the last.
+fn message_of(train: &mut Train, source: &Source, form: &Form) -> Result<Option<Message>, Status> {
+    let cells = Preview { cells: source.cells(), elements: form.elements };
+    let message = train.next(&form.schema, &cells, form.layout, form.limits).map_err(told)?;
+    Ok(message.map(|message| barrage_message(&message.batch.header, &message.metadata, message.batch.body)))
+}
+
+/// What is left of a train for a client that does not read: written down, so that the step that it is read from is let go.
+fn written(mut train: Train, source: Source, form: &Form) -> Result<Vec<Message>, Status> {
+    let mut owed = Vec::new();
+    let mut bytes = 0;
+    while let Some(message) = message_of(&mut train, &source, form)? {
+        bytes += message.iter().map(Bytes::len).sum::<usize>();
+        if bytes > OWED {
+            let why = format!("DoExchange: the client does not read, and is owed more than {} MiB", OWED >> 20);
+            return Err(Status::resource_exhausted(why));
+        }
+        owed.push(message);
+    }
+    Ok(owed)
+}
+
+/// Reads of tables take turns: many followers do not need many threads.
+async fn read<R: Send + 'static>(
+    context: &Context,
+    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
+) -> Result<R, Status> {
+    let _turn = context.shared.reads.acquire().await.map_err(internal)?;
+    blocking(work).await
 }
 
 async fn begin(context: &Context, send: &Answer, form: &Form) -> Result<bool, Status> {
@@ -315,7 +393,7 @@ async fn follow(
         blink: is_blink.then_some(width),
     });
     let (listened, listener) = (table.clone(), Arc::new(Ear(follower.clone())));
-    let subscription: Option<Subscription> = blocking(move || {
+    let subscription: Option<Subscription> = read(context, move || {
         let subscribed = listened.is_live().then(|| listened.subscribe(listener, true));
         subscribed.transpose().map_err(engine_error)
     })
@@ -341,12 +419,10 @@ async fn converse(
     let now = || start.elapsed().as_millis() as u64;
     let mut open = true;
     loop {
-        let (of, by, at) = (table.clone(), follower.clone(), now());
-        let pause = match blocking(move || next(&of, &by, at)).await? {
-            Next::Send(outgoing, view) => {
-                let Outgoing { train, cells } = *outgoing;
-                let source = cells.map_or(Source::Table(view), Source::Blink);
-                if !send_train(context, send, form, train, source).await? {
+        let (of, by, how, at) = (table.clone(), follower.clone(), form.clone(), now());
+        let pause = match read(context, move || next(&of, &by, &how, at)).await? {
+            Next::Send(sending) => {
+                if !send_train(context, send, form, *sending).await? {
                     return Ok(());
                 }
                 continue;
@@ -393,14 +469,16 @@ async fn snapshot(
     loop {
         let of = table.clone();
         let wanted = request.clone();
-        let (train, view) = blocking(move || {
+        let how = form.clone();
+        let sending = read(context, move || {
             let still = of.snapshot().map_err(engine_error)?;
             let view = still.view().map_err(engine_error)?;
             let step = if of.is_live() { view.moment().number() as i64 } else { -1 };
-            Ok((Train::of_snapshot(&wanted, of.width(), step, view.rows()), view))
+            let train = Train::of_snapshot(&wanted, of.width(), step, view.rows());
+            Sending::begin(train, Source::Table(view), &how)
         })
         .await?;
-        if !send_train(context, send, &form, train, Source::Table(view)).await? {
+        if !send_train(context, send, &form, sending).await? {
             return Ok(());
         }
         match first(messages.message(), over(context)).await {

@@ -16,6 +16,7 @@ use tonic::codec::{DecodeBuf, Decoder, Streaming};
 use tonic::{Code, Status};
 
 use crate::trouble::internal;
+use crate::web::{self, Speech};
 
 /// One message with its frame, in pieces.
 pub(crate) type Message = Vec<Bytes>;
@@ -139,12 +140,13 @@ pub(crate) struct Answers {
     pieces: VecDeque<Bytes>,
     rest: Option<mpsc::Receiver<Result<Message, Status>>>,
     ended: bool,
+    speech: Speech,
 }
 
 impl Answers {
     /// Nothing but a good end.
     pub(crate) fn none() -> Answers {
-        Answers { pieces: VecDeque::new(), rest: None, ended: false }
+        Answers { pieces: VecDeque::new(), rest: None, ended: false, speech: Speech::Grpc }
     }
 
     pub(crate) fn once(message: &impl prost::Message) -> Answers {
@@ -153,6 +155,11 @@ impl Answers {
 
     pub(crate) fn all(messages: impl IntoIterator<Item = Message>) -> Answers {
         Answers { pieces: messages.into_iter().flatten().collect(), ..Answers::none() }
+    }
+
+    /// Framed as its caller reads it.
+    pub(crate) fn spoken(self, speech: Speech) -> Answers {
+        Answers { speech, ..self }
     }
 
     pub(crate) fn stream(rest: mpsc::Receiver<Result<Message, Status>>) -> Answers {
@@ -211,7 +218,10 @@ impl Body for Answers {
             if status.add_header(&mut trailers).is_err() {
                 trailers.insert("grpc-status", http::HeaderValue::from_static("13"));
             }
-            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+            return Poll::Ready(Some(Ok(match this.speech {
+                Speech::Grpc => Frame::trailers(trailers),
+                Speech::Web => Frame::data(web::framed(&trailers)),
+            })));
         }
     }
 }

@@ -31,6 +31,7 @@ mod tickets;
 mod tls;
 mod trouble;
 mod uploads;
+mod web;
 
 pub use calls::{CALLS, Call};
 pub use catalog::{Catalog, GraphOf, Object, Resolve};

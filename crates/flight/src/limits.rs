@@ -29,6 +29,8 @@ pub struct Limits {
     pub sessions: usize,
     /// How long a session lives after its last call.
     pub session: Duration,
+    /// How long a follower may leave a message before the step that it is read from is let go.
+    pub patience: Duration,
     /// Exports of a session at one time.
     pub exports: usize,
     /// Bytes that one upload may hold.
@@ -50,6 +52,7 @@ impl Default for Limits {
             unary: Duration::from_secs(300),
             sessions: 4096,
             session: Duration::from_secs(300),
+            patience: Duration::from_secs(5),
             exports: 100_000,
             upload: 16 << 30,
         }

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener as Listener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http2;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use thiserror::Error;
@@ -26,6 +26,8 @@ use crate::tls::Identity;
 /// How much a client may send before it is told to go on: of a call, and of a connection.
 const CALL_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Tables that are read for followers at one time.
+const READS: usize = 4;
 /// How long the calls that run have when the server stops.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -39,6 +41,8 @@ pub struct Options {
     pub tls: Option<Identity>,
     /// What a client may ask for.
     pub limits: Limits,
+    /// The pages, by origin, of which browsers may call.
+    pub origins: Vec<String>,
 }
 
 /// Why a server was not started.
@@ -64,7 +68,7 @@ pub struct Server {
 impl Server {
     /// Listens, and serves from threads of its own.
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
-        let Options { address, access, tls, limits } = options;
+        let Options { address, access, tls, limits, origins } = options;
         let refused = |error| StartError::Address(address, error);
         let listener = Listener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -79,6 +83,8 @@ impl Server {
             catalog,
             sessions: Sessions::new(access, limits.clone()),
             limits,
+            reads: Semaphore::new(READS),
+            origins,
             stopping: watch::Sender::new(false),
         });
         let inside = runtime.enter();
@@ -182,16 +188,31 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let opened = tokio::time::timeout(shared.limits.handshake, begun(stream)).await;
-    let Ok(Ok(Some((Speech::Http2, stream)))) = opened else { return };
-    let builder = settings(&shared.limits);
+    let Ok(Ok(Some((speech, stream)))) = opened else { return };
     let serving = shared.clone();
     let serve = service_fn(move |request| {
         let shared = shared.clone();
         async move { Ok::<_, std::convert::Infallible>(answer(shared, request).await) }
     });
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), serve));
-    if let First::Right(()) = first(connection.as_mut(), serving.stopped()).await {
-        connection.as_mut().graceful_shutdown();
-        _ = connection.await;
+    let io = TokioIo::new(stream);
+    match speech {
+        Speech::Http2 => {
+            let mut connection = std::pin::pin!(settings(&serving.limits).serve_connection(io, serve));
+            if let First::Right(()) = first(connection.as_mut(), serving.stopped()).await {
+                connection.as_mut().graceful_shutdown();
+                _ = connection.await;
+            }
+        }
+        // What browsers speak without encryption.
+        Speech::Other => {
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(serving.limits.handshake);
+            builder.max_buf_size(serving.limits.header_list as usize);
+            let mut connection = std::pin::pin!(builder.serve_connection(io, serve));
+            if let First::Right(()) = first(connection.as_mut(), serving.stopped()).await {
+                connection.as_mut().graceful_shutdown();
+                _ = connection.await;
+            }
+        }
     }
 }

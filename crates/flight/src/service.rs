@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use tonic::Status;
@@ -21,21 +22,35 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, exchange, fields, flight, objects, partitions, sizes, tables};
+use crate::{console, exchange, fields, flight, objects, partitions, sizes, tables, web};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let is_grpc = |value: &HeaderValue| value.as_bytes().starts_with(b"application/grpc");
-    if !parts.headers.get("content-type").is_some_and(is_grpc) {
-        let mut refused = Response::new(Body::empty());
-        *refused.status_mut() = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    let origin = match web::origin(&shared.origins, &parts.headers) {
+        Ok(origin) => origin,
+        Err(status) => {
+            drain(body);
+            return web::refused(status);
+        }
+    };
+    if parts.method == http::Method::OPTIONS {
         drain(body);
-        return refused;
+        return web::allowed(origin.as_ref());
     }
+    let Some(speech) = web::speech(&parts) else {
+        drain(body);
+        return web::refused(http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    };
+    let mut response = called(shared, parts, body, speech).await;
+    web::shown(&mut response, origin);
+    response
+}
+
+async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::Speech) -> Response<Body> {
     let Some((call, before_login)) = calls::behind(parts.uri.path()) else {
         drain(body);
-        return Status::unimplemented("there is no such call").into_http();
+        return web::failed(Status::unimplemented("there is no such call"), speech);
     };
     let caller = shared.sessions.caller(&parts.headers);
     let (session, new) = match caller {
@@ -43,7 +58,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
         Err(_) if before_login => (None, false),
         Err(refused) => {
             drain(body);
-            return refused.into_http();
+            return web::failed(refused, speech);
         }
     };
     let token = session.as_ref().filter(|_| new).map(|session| format!("Bearer {}", session.token));
@@ -56,11 +71,11 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
     };
     let mut response = match answers {
         Ok(answers) => {
-            let mut response = Response::new(Body::new(answers));
-            response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+            let mut response = Response::new(Body::new(answers.spoken(speech)));
+            response.headers_mut().insert("content-type", HeaderValue::from_static(speech.content_type()));
             response
         }
-        Err(status) => status.into_http(),
+        Err(status) => web::failed(status, speech),
     };
     if let Some(token) = token.and_then(|token| HeaderValue::try_from(token).ok()) {
         response.headers_mut().insert("authorization", token);

@@ -170,7 +170,8 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
     let tables = [("plain", plain), ("sorted", sorted)];
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options = Options { address, access: Access::Anybody, tls: None, limits: Limits::default() };
+        let options =
+            Options { address, access: Access::Anybody, tls: None, limits: Limits::default(), origins: Vec::new() };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     for (name, table) in &tables {
@@ -228,7 +229,8 @@ fn a_client_that_is_gone_holds_nothing() {
     let source = KeyedTable::new(&graph, schema, &["id".to_owned()]).expect("a source");
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options = Options { address, access: Access::Anybody, tls: None, limits: Limits::default() };
+        let options =
+            Options { address, access: Access::Anybody, tls: None, limits: Limits::default(), origins: Vec::new() };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     let filtered = apply(Op::Head { rows: 10 }, "head", &[source.table().clone()]).expect("a table");
@@ -257,4 +259,75 @@ fn a_client_that_is_gone_holds_nothing() {
         }
         panic!("the table is held");
     });
+}
+
+#[test]
+fn a_client_that_reads_nothing_of_its_first_rows_holds_no_step() {
+    const ROWS: i64 = 600_000;
+    const BLOCK: i64 = 4096;
+    let graph = UpdateGraph::new(Settings::default());
+    let schema =
+        Arc::new(Schema::new(vec![Field::new("id", DataType::Int64, true), Field::new("x", DataType::Float64, true)]));
+    let source = KeyedTable::new(&graph, schema.clone(), &["id".to_owned()]).expect("a source");
+    let rows = |ids: Vec<i64>, by: f64| {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(ids.clone())),
+            Arc::new(Float64Array::from_iter_values(ids.iter().map(|id| *id as f64 + by))),
+        ];
+        RecordBatch::try_new(schema.clone(), columns).expect("columns of one length")
+    };
+    source.upsert(&rows((0..ROWS).collect(), 0.0)).expect("it is taken");
+    graph.step().expect("a step");
+    let server = {
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
+        let options = Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new() };
+        Server::start(options, Arc::new(Catalog::default())).expect("a server")
+    };
+    server.catalog().put("t".to_owned(), source.table().clone());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let (mut client, mut exchange) = runtime.block_on(async {
+        let mut client = connect(server.address()).await;
+        let options =
+            SubscriptionOptions { batch_size: 4096, min_update_interval_ms: 1, ..SubscriptionOptions::default() };
+        let request = SubscriptionRequest { ticket: b"s/t".to_vec(), options, ..SubscriptionRequest::default() };
+        let exchange = Exchange::open(&mut client, EXCHANGE, &asked(&request)).await;
+        (client, exchange)
+    });
+    let copied = || engine::observe::storage(&graph).blocks_copied();
+    // Each change is of another block: one that is held is copied.
+    let begin = std::time::Instant::now();
+    let (mut changes, mut still) = (0, 0);
+    while still < 20 {
+        std::thread::sleep(Duration::from_millis(10));
+        source.upsert(&rows(vec![changes * BLOCK + changes], 0.5)).expect("it is taken");
+        let before = copied();
+        graph.step().expect("a step");
+        still = if copied() == before { still + 1 } else { 0 };
+        changes += 1;
+        assert!(changes * BLOCK < ROWS - BLOCK, "the step is held after {:?}", begin.elapsed());
+    }
+    // It reads on, and has all rows of the step that it was promised, then those of now.
+    let (rows, step) = runtime.block_on(async {
+        let header = exchange.next().await.expect("a schema").expect("a schema");
+        let header = FlightData::decode(&header[..]).expect("a message").data_header;
+        let schema = WireSchema::received(&read_schema(&header).expect("a schema"), false).expect("types of the wire");
+        let mut receiver = Receiver::new(schema.clone(), Layout::default());
+        let mut mirror = Mirror::new(schema, false);
+        let last = graph.settled().number() as i64;
+        loop {
+            let message = exchange.next().await.expect("it goes on").expect("it goes on");
+            let data = FlightData::decode(&message[..]).expect("a message");
+            let body = Buffer::from(&data.data_body[..]);
+            let received = receiver.receive(&data.app_metadata, &data.data_header, &body).expect("sound");
+            let Some(update) = received else { continue };
+            mirror.apply(&update).expect("it fits");
+            if update.metadata.last_seq >= last {
+                break (mirror.rows().clone(), update.metadata.last_seq);
+            }
+        }
+    });
+    assert_eq!(rows, held(source.table()).keys, "at {step}");
+    drop((&mut client, exchange));
 }

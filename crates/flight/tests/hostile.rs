@@ -46,8 +46,11 @@ impl http_body::Body for Open {
 
 fn server(limits: Limits) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
-    Server::start(Options { address, access: Access::Anybody, tls: None, limits }, Arc::new(Catalog::default()))
-        .expect("a server")
+    Server::start(
+        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new() },
+        Arc::new(Catalog::default()),
+    )
+    .expect("a server")
 }
 
 fn run(test: impl Future<Output = ()>) {

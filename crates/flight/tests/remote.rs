@@ -26,8 +26,13 @@ fn served(port: u16, tables: &[(&str, Table)]) -> Server {
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
     let begin = Instant::now();
     loop {
-        let options =
-            Options { address, access: Access::Token("word".to_owned()), tls: None, limits: Limits::default() };
+        let options = Options {
+            address,
+            access: Access::Token("word".to_owned()),
+            tls: None,
+            limits: Limits::default(),
+            origins: Vec::new(),
+        };
         match Server::start(options, Arc::new(Catalog::default())) {
             Ok(server) => {
                 for (name, table) in tables {

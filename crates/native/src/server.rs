@@ -85,6 +85,7 @@ impl PyFlightServer {
         port: u16,
         token: Option<String>,
         tls: Option<(Vec<u8>, Vec<u8>)>,
+        origins: Vec<String>,
         resolvers: Vec<(String, Py<PyAny>)>,
         graph: Py<PyAny>,
     ) -> PyResult<PyFlightServer> {
@@ -112,6 +113,7 @@ impl PyFlightServer {
             access: token.map_or(Access::Anybody, Access::Token),
             tls,
             limits: limits.clone(),
+            origins,
         };
         let shared = catalog.clone();
         let server = ending::detached(py, || Server::start(options, shared))
@@ -153,6 +155,7 @@ impl PyFlightServer {
             ("unary", limits.unary.as_millis() as u64),
             ("sessions", limits.sessions as u64),
             ("session", limits.session.as_millis() as u64),
+            ("patience", limits.patience.as_millis() as u64),
             ("exports", limits.exports as u64),
             ("upload", limits.upload),
         ])

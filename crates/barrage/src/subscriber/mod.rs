@@ -129,6 +129,11 @@ impl Subscriber {
         waits.then_some(self.due)
     }
 
+    /// When an update may be sent, if there is one.
+    pub fn free(&self) -> u64 {
+        if self.wanted.is_some() { 0 } else { self.due }
+    }
+
     /// The step that the client knows.
     pub fn step(&self) -> Option<i64> {
         self.held.as_ref().map(|held| held.step)

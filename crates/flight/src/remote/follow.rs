@@ -201,20 +201,38 @@ async fn run(
     ready: &mut Option<Ready>,
 ) -> Result<Infallible, End> {
     let peer = link.peer().await?;
+    match talk(link, &peer, followed, target, pending, ready).await {
+        // The login was good: it is over, and another one says whether the token still is.
+        Err(End::Trouble(RemoteError::Refused { url })) => {
+            link.forget(&peer).await;
+            Err(End::Trouble(RemoteError::Lost { url, why: "the session is over".to_owned() }))
+        }
+        ended => ended,
+    }
+}
+
+async fn talk(
+    link: &Link,
+    peer: &Peer,
+    followed: &Followed,
+    target: &Weak,
+    pending: &mut Pending,
+    ready: &mut Option<Ready>,
+) -> Result<Infallible, End> {
     let width = followed.whole.fields().len();
     let columns = (followed.columns.len() < width).then(|| followed.columns.iter().copied().collect::<ColumnSet>());
     let options = SubscriptionOptions { min_update_interval_ms: INTERVAL, ..SubscriptionOptions::default() };
     let ticket = crate::tickets::Named::Scope(followed.name.clone()).ticket().to_vec();
     let request = SubscriptionRequest { ticket, columns, options, ..SubscriptionRequest::default() };
     let mut exchange = peer.follow(request).await?;
-    let opening = next(&peer, &mut exchange).await?;
+    let opening = next(peer, &mut exchange).await?;
     let wire = read_schema(&opening.data_header).and_then(|schema| WireSchema::received(&schema, false));
     let wire = wire.map_err(|error| unfit(followed, error))?;
     same_columns(&wire, followed)?;
     let mut receiver = Receiver::new(wire, Layout::default());
     let mut fresh = Some(Fresh::default());
     loop {
-        let data = next(&peer, &mut exchange).await?;
+        let data = next(peer, &mut exchange).await?;
         limits::ask(data.data_body.len() as u64).map_err(|error| unfit(followed, error))?;
         let body = Buffer::from(data.data_body.as_ref());
         let received = receiver.receive(&data.app_metadata, &data.data_header, &body);
