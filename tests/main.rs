@@ -16,6 +16,7 @@ mod model;
 mod oracle;
 mod plans;
 mod registry;
+mod restoring;
 mod snapshots;
 mod sources;
 mod stages;

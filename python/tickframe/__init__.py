@@ -76,6 +76,7 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
+from tickframe.durable import Positions, Tables, restore
 from tickframe.expr import Expr
 from tickframe.files import (
     DEAD_LETTERS,
@@ -236,6 +237,7 @@ __all__ = [
     "PartitionedProxy",
     "PartitionedTable",
     "Plan",
+    "Positions",
     "RemoteState",
     "RollingGroups",
     "RowSet",
@@ -246,6 +248,7 @@ __all__ = [
     "Struct",
     "Subscription",
     "Table",
+    "Tables",
     "Time",
     "TimeGroups",
     "Token",
@@ -332,6 +335,7 @@ __all__ = [
     "read_parquet",
     "remove_blink",
     "replay",
+    "restore",
     "ring_table",
     "scan_csv",
     "scan_ipc",

@@ -23,6 +23,7 @@ from tickframe.arguments import instance
 from tickframe.config import memory_bytes, setting
 from tickframe.describe import short
 from tickframe.display import figures
+from tickframe.durable import DurableParts, opened
 from tickframe.durations import seconds
 from tickframe.errors import InvalidOperationError
 from tickframe.handles import is_table, serving_threads, table_of
@@ -42,7 +43,7 @@ _default: Graph | None = None
 _default_lock = threading.Lock()
 
 
-class Graph:
+class Graph(DurableParts):
     """A graph of tables that are updated together.
 
     Args:
@@ -53,6 +54,8 @@ class Graph:
             would bring more is refused with a `ResourceError` and applies nothing, and so is an operation whose table
             does not fit. Without it only the limit of the process counts, ``tf.Config(memory=...)``.
         clock: the clock that time tables and ``now()`` follow; the machine's without it. `tf.testing.ManualClock` is one for tests.
+        durable: a folder in which sources with ``durable=True`` keep what they store; it is made if it is not there, and one
+            process holds it at a time. Where it holds tables, sources made under their names begin with the saved rows.
 
     A graph that was never started runs only by `step`:
 
@@ -72,6 +75,8 @@ class Graph:
         init_threads: int | None = None,
         memory: int | str | None = None,
         clock: ManualClock | None = None,
+        *,
+        durable: str | os.PathLike[str] | None = None,
     ) -> None:
         least = _seconds(setting("period", period))
         working, starting = setting("threads", threads), setting("init_threads", init_threads)
@@ -80,6 +85,8 @@ class Graph:
             instance(clock, "Graph", "clock", "ManualClock", "a tf.testing.ManualClock")
         moved = None if clock is None else clock._native
         self._bind(_native.Graph(least, working, starting, most, moved))
+        if durable is not None:
+            opened(self, durable)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError(
@@ -89,6 +96,7 @@ class Graph:
     def _bind(self, native: _native.Graph) -> None:
         self._native = native
         self._subscriptions: list[Subscription] = []
+        self._begin_durable()
         _start_log()
         _known[native.id] = self
 

@@ -31,7 +31,7 @@ __all__: list[str] = []
 
 _STRIKES = 3
 
-Fed: TypeAlias = "tuple[int, str, tuple[int, str, Callable[[], object] | None] | None]"
+Fed: TypeAlias = "tuple[int, str, tuple[int, str, Callable[[], object] | None] | None, str | None, bool]"
 
 _open: weakref.WeakSet[Publisher] = weakref.WeakSet()
 

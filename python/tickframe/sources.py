@@ -73,7 +73,7 @@ class Token:
         return self._native.step
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait until the data is visible.
+        """Wait until the data is visible and, if its source is durable, on disk.
 
         Args:
             timeout: seconds; None waits for ever.
@@ -85,6 +85,7 @@ class Token:
             TimeoutError: it did not in time; it names ``stop`` if the graph is not running.
             CancelledError: its transaction was rolled back, its table let go, or its rows dropped to make room for newer.
             InvalidOperationError: in a listener, under ``frozen()`` or inside ``transaction()``.
+            StorageError: the rows are visible, but the disk does not take them; it is tried again.
         """
         return self._native.wait(seconds(timeout, "wait"))
 
@@ -257,7 +258,14 @@ class InputTable(_SourceTable):
         return Token(self._source.apply(added, removed, modified, moves), self._graph)
 
 
-def _fed(operation: str, most: int | None, when_full: str, by: Publisher | None) -> Fed:
+def _fed(
+    operation: str,
+    most: int | None,
+    when_full: str,
+    by: Publisher | None,
+    name: str | None,
+    durable: bool = False,
+) -> Fed:
     """The room of a queue and its publisher, as the engine takes them."""
     if when_full not in {"error", "wait", "drop_oldest"} or (when_full == "drop_oldest" and operation != "blink_table"):
         words = '"error", "wait" or "drop_oldest"' if operation == "blink_table" else '"error" or "wait"'
@@ -266,7 +274,9 @@ def _fed(operation: str, most: int | None, when_full: str, by: Publisher | None)
     rows = _MOST_QUEUED_ROWS if most is None else count(most, f"{operation}: max_queued_rows")
     if rows == 0:
         raise ValueError(f"{operation}: max_queued_rows must be 1 or more, not 0")
-    return rows, when_full, door(by)
+    if not isinstance(durable, bool):
+        raise TypeError(f"{operation}: durable is True or False, not {short(durable)}")
+    return rows, when_full, door(by), None if name is None else input_name(name), durable
 
 
 @checked
@@ -275,6 +285,7 @@ def append_table(
     graph: Graph | None = None,
     *,
     name: str | None = None,
+    durable: bool = False,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
     on_flush: Callable[[AppendTable], object] | None = None,
@@ -285,7 +296,9 @@ def append_table(
     Args:
         schema: a mapping from name to type, or anything with ``__arrow_c_schema__``.
         graph: where it lives; the default graph without it.
-        name: its name as an input of plans; see `Plan`.
+        name: its name as an input of plans, and in `Graph.tables`; see `Plan`.
+        durable: whether the folder of the graph, ``Graph(durable=...)``, keeps what it stores: `Token.wait` returns when the rows
+            are visible and on disk, and a restart finds them under `name`, which it needs.
         max_queued_rows: rows that may wait for a step; 100 million without it. A call counts as one row at least, and is
             never split: one of more rows than this is refused.
         when_full: a call for which there is no room is an ``"error"``, or waits (``"wait"``) until a step has taken what is
@@ -308,9 +321,11 @@ def append_table(
     (1, 1, [{'sym': 'A', 'px': 1.5}])
     """
     by = publisher("append_table", on_flush, on_shutdown)
-    fed = _fed("append_table", max_queued_rows, when_full, by)
+    fed = _fed("append_table", max_queued_rows, when_full, by, name, durable)
     graph = graph_for_source(graph)
-    return AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    made = AppendTable(_native.Source.append_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    graph._note(name, made, durable=durable)
+    return made
 
 
 @checked
@@ -344,9 +359,11 @@ def blink_table(
     (1, {'x': [3, 4]}, 3)
     """
     by = publisher("blink_table", on_flush, on_shutdown)
-    fed = _fed("blink_table", max_queued_rows, when_full, by)
+    fed = _fed("blink_table", max_queued_rows, when_full, by, name)
     graph = graph_for_source(graph)
-    return BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    made = BlinkTable(_native.Source.blink_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    graph._note(name, made, durable=False)
+    return made
 
 
 @checked
@@ -356,6 +373,7 @@ def keyed_table(
     graph: Graph | None = None,
     *,
     name: str | None = None,
+    durable: bool = False,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
     on_flush: Callable[[KeyedTable], object] | None = None,
@@ -367,7 +385,9 @@ def keyed_table(
         schema: as in `append_table`.
         key: the column, or columns, by whose values rows are known.
         graph: where it lives; the default graph without it.
-        name: its name as an input of plans; see `Plan`.
+        name: its name as an input of plans, and in `Graph.tables`; see `Plan`.
+        durable: whether the folder of the graph, ``Graph(durable=...)``, keeps what it stores: `Token.wait` returns when the rows
+            are visible and on disk, and a restart finds them under `name`, which it needs.
         max_queued_rows: rows that may wait for a step, and keys to be deleted; 100 million without it.
         when_full: what becomes of a call for which there is no room, as in `append_table`.
         on_flush: called with the table as each step opens; see `append_table`.
@@ -381,10 +401,12 @@ def keyed_table(
     {'sym': ['A', 'B'], 'px': [3.0, 2.0]}
     """
     by = publisher("keyed_table", on_flush, on_shutdown)
-    fed = _fed("keyed_table", max_queued_rows, when_full, by)
+    fed = _fed("keyed_table", max_queued_rows, when_full, by, name, durable)
     graph = graph_for_source(graph)
     keys = names_of([key], "keyed_table")
-    return KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, fed), name, graph, by)
+    made = KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, fed), name, graph, by)
+    graph._note(name, made, durable=durable)
+    return made
 
 
 @checked
@@ -393,6 +415,7 @@ def input_table(
     graph: Graph | None = None,
     *,
     name: str | None = None,
+    durable: bool = False,
     max_queued_rows: int | None = None,
     when_full: WhenFull = "error",
     on_flush: Callable[[InputTable], object] | None = None,
@@ -403,16 +426,20 @@ def input_table(
     Args:
         schema: as in `append_table`.
         graph: where it lives; the default graph without it.
-        name: its name as an input of plans; see `Plan`.
+        name: its name as an input of plans, and in `Graph.tables`; see `Plan`.
+        durable: whether the folder of the graph, ``Graph(durable=...)``, keeps what it stores: `Token.wait` returns when the rows
+            are visible and on disk, and a restart finds them under `name`, which it needs.
         max_queued_rows: rows that may wait for a step, added and modified; 100 million without it.
         when_full: what becomes of a call for which there is no room, as in `append_table`.
         on_flush: called with the table as each step opens; see `append_table`.
         on_shutdown: called once, at the end of the table; see `append_table`.
     """
     by = publisher("input_table", on_flush, on_shutdown)
-    fed = _fed("input_table", max_queued_rows, when_full, by)
+    fed = _fed("input_table", max_queued_rows, when_full, by, name, durable)
     graph = graph_for_source(graph)
-    return InputTable(_native.Source.input_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    made = InputTable(_native.Source.input_table(graph._native, Schema(schema)._native, fed), name, graph, by)
+    graph._note(name, made, durable=durable)
+    return made
 
 
 @checked

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from tickframe import _native
 from tickframe.arguments import check_all, count
 from tickframe.describe import named, short
+from tickframe.durable import checkpoint_of
 from tickframe.errors import InvalidOperationError
+from tickframe.handles import itself
 from tickframe.paths import one_of, path_of, texts
 
 if TYPE_CHECKING:
@@ -45,6 +47,33 @@ class Writing:
         _native: NativeTable
 
         def snapshot(self) -> Table: ...
+
+    def checkpoint(self, path: str | os.PathLike[str], name: str = "table") -> dict[str, Any]:
+        """Save the sources that the table stands on, and what it is made of them; see `Graph.checkpoint`.
+
+        >>> import tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trades = tf.append_table({"px": float}, graph=tf.Graph(), name="trades")
+        ...     dear = trades.filter(tf.col("px") > 2)
+        ...     _ = trades.append({"px": [1.5, 2.5]})
+        ...     _ = trades.graph.step()
+        ...     done = dear.checkpoint(folder, "dear")
+        ...     tf.restore(folder).tables["dear"].to_dict()
+        {'px': [2.5]}
+
+        Args:
+            path: a folder, made if it is not there.
+            name: under which `Graph.tables` of the restored graph has the table.
+
+        Returns:
+            As `Graph.checkpoint`.
+
+        Raises:
+            InvalidOperationError: the table is static, or stands on a source without a name or one that no checkpoint saves.
+            CheckpointError: the folder is in use, holds something else, or is damaged.
+            StorageError: the disk fails; what was saved before is as it was.
+        """
+        return checkpoint_of(itself(self), path, name)
 
     def write_parquet(
         self,

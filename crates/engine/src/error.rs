@@ -22,6 +22,9 @@ pub enum Error {
     Match { operation: String, message: String },
     #[error("{operation}: {message}")]
     Resource { operation: String, message: String },
+    /// A disk that fails; `errno` is what the system said.
+    #[error("{operation}: {message}")]
+    Storage { operation: String, message: String, path: String, errno: Option<i32> },
     #[error("{0}")]
     TableFailed(Arc<Failure>),
     #[error("{operation}: {error}")]
@@ -32,6 +35,8 @@ pub enum Error {
     Graph(#[from] graph::GraphError),
     #[error("{0}")]
     Cancelled(String),
+    #[error("{operation}: {message}")]
+    Timeout { operation: String, message: String },
     /// An error from outside the engine (a feeder, a user's function) that a source was failed with.
     #[error("{message}")]
     External { message: String, payload: Option<External> },

@@ -69,6 +69,11 @@ pub fn raise(error: engine::Error) -> PyErr {
         E::Column { error, .. } => column(text, &error),
         E::Graph(error) => graph(&error),
         E::Cancelled(message) => CancelledError::new_err(message),
+        E::Timeout { .. } => TimeoutError::new_err(text),
+        E::Storage { path, errno, .. } => with_facts(StorageError::new_err(text), |value| {
+            value.setattr("filename", path)?;
+            value.setattr("errno", errno)
+        }),
         E::External { message, payload } => external(message, payload),
         E::Internal { .. } => InternalError::new_err(text),
     }

@@ -24,7 +24,10 @@ use crate::wait;
 pub fn stop_all(py: Python<'_>, seconds: f64) {
     let all = shared::all();
     crate::ending::stop(py, seconds);
-    py.detach(move || all.iter().for_each(|shared| shared.queue.close()));
+    py.detach(move || {
+        all.iter().for_each(|shared| shared.queue.close());
+        durable::close_all().iter().for_each(|wrong| eprintln!("tickframe: {wrong}"));
+    });
 }
 
 /// Waits for what the log should tell: (level of Python's logging, text), all there is; None at the end.
@@ -205,7 +208,7 @@ impl PyGraph {
     }
 
     /// Raises where a wait for this graph would hang.
-    fn may_wait(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn may_wait(&self, py: Python<'_>) -> PyResult<()> {
         let current = transaction::current(py, &self.0.graph)?;
         let asked = || transaction::within(current.as_deref(), || self.0.graph.may_wait());
         detached(py, asked).map_err(|refused| error::graph(&refused))

@@ -15,6 +15,7 @@ mod data;
 mod delivery;
 mod display;
 mod dtype;
+mod durable;
 mod ending;
 mod error;
 mod expr;
@@ -62,6 +63,8 @@ mod _native {
     use crate::delivery::{PyInbox, PyServer, PySteps, PySubscription, follow_steps, next_subscription_id, subscribe};
     #[pymodule_export]
     use crate::dtype::common_type;
+    #[pymodule_export]
+    use crate::durable::{checkpoint, close_durable, durable_path, fixed_table, open_durable, restore, saved_plan};
     #[pymodule_export]
     use crate::ending::end_functions;
     #[pymodule_export]

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema, SchemaRef};
+use engine::Table;
 use engine::sources::{
-    AppendTable, Apply, BlinkTable, Feeding, InputTable, KeyedTable, Publisher, QueueCounts, QueueLimit, TimeTable,
-    Token, WhenFull,
+    AppendTable, Apply, BlinkTable, FedKind, Feeding, InputTable, KeyedTable, Publisher, QueueCounts, QueueLimit,
+    TimeTable, Token, WhenFull,
 };
 use graph::UpdateGraph;
 use pyo3::exceptions::PyTypeError;
@@ -22,7 +23,6 @@ use crate::graph::PyGraph;
 use crate::publisher::PythonPublisher;
 use crate::rowset::to_rowset;
 use crate::schema::PySchema;
-use crate::shared::Shared;
 use crate::table::PyTable;
 use crate::transaction;
 use crate::wait;
@@ -121,11 +121,12 @@ impl PySource {
         schema: &Bound<'_, PySchema>,
         fed: Fed,
     ) -> PyResult<PySource> {
-        let feeding = feeding(&graph.get().0, "append_table", fed)?;
         let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || AppendTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
-        made.table().clone().located(crate::ops::here(py));
-        Ok(PySource::new(Door::Append(made), graph, schema, None))
+        let made = made_in(py, graph, "append_table", &FedKind::Append, schema, fed, |feeding| {
+            let made = AppendTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
+            Ok((made.table().clone(), Door::Append(made)))
+        })?;
+        Ok(PySource::new(made, graph, schema, None))
     }
 
     #[staticmethod]
@@ -135,11 +136,12 @@ impl PySource {
         schema: &Bound<'_, PySchema>,
         fed: Fed,
     ) -> PyResult<PySource> {
-        let feeding = feeding(&graph.get().0, "blink_table", fed)?;
         let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || BlinkTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
-        made.table().clone().located(crate::ops::here(py));
-        Ok(PySource::new(Door::Blink(made), graph, schema, None))
+        let made = made_in(py, graph, "blink_table", &FedKind::Blink, schema, fed, |feeding| {
+            let made = BlinkTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
+            Ok((made.table().clone(), Door::Blink(made)))
+        })?;
+        Ok(PySource::new(made, graph, schema, None))
     }
 
     #[staticmethod]
@@ -150,11 +152,12 @@ impl PySource {
         key: Vec<String>,
         fed: Fed,
     ) -> PyResult<PySource> {
-        let feeding = feeding(&graph.get().0, "keyed_table", fed)?;
         let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || KeyedTable::fed(&graph.0.graph, schema.0.clone(), &key, feeding))?;
-        made.table().clone().located(crate::ops::here(py));
-        Ok(PySource::new(Door::Keyed(made), graph, schema, Some(key)))
+        let made = made_in(py, graph, "keyed_table", &FedKind::Keyed(key.clone()), schema, fed, |feeding| {
+            let made = KeyedTable::fed(&graph.0.graph, schema.0.clone(), &key, feeding)?;
+            Ok((made.table().clone(), Door::Keyed(made)))
+        })?;
+        Ok(PySource::new(made, graph, schema, Some(key)))
     }
 
     #[staticmethod]
@@ -164,11 +167,12 @@ impl PySource {
         schema: &Bound<'_, PySchema>,
         fed: Fed,
     ) -> PyResult<PySource> {
-        let feeding = feeding(&graph.get().0, "input_table", fed)?;
         let (graph, schema) = (graph.get(), schema.get());
-        let made = call_engine(py, || InputTable::fed(&graph.0.graph, schema.0.clone(), feeding))?;
-        made.table().clone().located(crate::ops::here(py));
-        Ok(PySource::new(Door::Input(made), graph, schema, None))
+        let made = made_in(py, graph, "input_table", &FedKind::Input, schema, fed, |feeding| {
+            let made = InputTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
+            Ok((made.table().clone(), Door::Input(made)))
+        })?;
+        Ok(PySource::new(made, graph, schema, None))
     }
 
     /// What the queue holds, and what became of calls for which it had no room, by name.
@@ -414,11 +418,20 @@ impl PySource {
     }
 }
 
-/// How a table is fed, as Python says it: rows that its queue may hold, what becomes of more, and, of a table with a
-/// publisher, the number under which it hears of the end, its name, and its function.
-type Fed = (u64, String, Option<(u64, String, Option<Py<PyAny>>)>);
+/// How a table is fed, as Python says it: rows that its queue may hold, what becomes of more, of a table with a publisher
+/// the number under which it hears of the end, its name, and its function; the name of the table, and whether it is durable.
+type Fed = (u64, String, Option<(u64, String, Option<Py<PyAny>>)>, Option<String>, bool);
 
-fn feeding(shared: &Arc<Shared>, operation: &str, (rows, when_full, publisher): Fed) -> PyResult<Feeding> {
+/// Makes a source that is fed in this way. Under its name it takes up the rows that were saved.
+fn made_in(
+    py: Python<'_>,
+    graph: &PyGraph,
+    operation: &str,
+    kind: &FedKind,
+    schema: &PySchema,
+    (rows, when_full, publisher, name, is_durable): Fed,
+    make: impl FnOnce(Feeding) -> Result<(Table, Door), engine::Error> + Send,
+) -> PyResult<Door> {
     let when_full = match when_full.as_str() {
         "error" => WhenFull::Error,
         "wait" => WhenFull::Wait,
@@ -430,9 +443,24 @@ fn feeding(shared: &Arc<Shared>, operation: &str, (rows, when_full, publisher): 
         }
     };
     let publisher = publisher.map(|(id, name, flush)| -> Arc<dyn Publisher> {
-        Arc::new(PythonPublisher::new(name, flush, shared.queue.noted(id)))
+        Arc::new(PythonPublisher::new(name, flush, graph.0.queue.noted(id)))
     });
-    Ok(Feeding { limit: QueueLimit { rows, when_full }, publisher })
+    let (of, limit) = (&graph.0.graph, QueueLimit { rows, when_full });
+    let made = call_engine(py, || {
+        let begun = durable::feeding(of, operation, name.as_deref(), is_durable, kind, &schema.0);
+        let feeding = match begun {
+            Ok(feeding) => Feeding { limit, publisher, ..feeding },
+            Err(wrong) => return Ok(Err(wrong)),
+        };
+        let made = make(feeding);
+        if let Some(name) = &name {
+            durable::made(of, name, made.as_ref().ok().map(|(table, _)| table));
+        }
+        made.map(Ok)
+    })?;
+    let (table, door) = made.map_err(|wrong| crate::durable::raise(py, operation, wrong))?;
+    table.located(crate::ops::here(py));
+    Ok(door)
 }
 
 fn split<'py>(part: &str, rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

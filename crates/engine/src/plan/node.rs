@@ -73,6 +73,37 @@ impl Plan {
         label(self.op(), self.method())
     }
 
+    /// This plan where some of its parts are given, each as an input. A part is known as the same node, or as the same table
+    /// of this process.
+    pub fn over(&self, parts: &[(Plan, Input)]) -> Plan {
+        let given = |plan: &Plan| {
+            let same = |part: &Plan| match (part.op(), plan.op()) {
+                _ if part.is(plan) => true,
+                (Op::Input(part), Op::Input(input)) => part.source.is_some() && part.source == input.source,
+                _ => false,
+            };
+            parts.iter().find(|(part, _)| same(part)).map(|(_, input)| Plan::input(input.clone()))
+        };
+        let mut made: HashMap<usize, Plan> = HashMap::new();
+        // A list of what is still to be visited, not recursion: a chain may be thousands of operations long.
+        let mut waiting = vec![(self, false)];
+        while let Some((plan, ready)) = waiting.pop() {
+            if made.contains_key(&plan.address()) {
+                continue;
+            }
+            if let Some(input) = given(plan) {
+                made.insert(plan.address(), input);
+            } else if ready {
+                let inputs = plan.inputs().iter().filter_map(|input| made.get(&input.address()).cloned()).collect();
+                made.insert(plan.address(), Plan::new(plan.op().clone(), Arc::clone(plan.method()), inputs));
+            } else {
+                waiting.push((plan, true));
+                waiting.extend(plan.inputs().iter().map(|input| (input, false)));
+            }
+        }
+        made.remove(&self.address()).unwrap_or_else(|| self.clone())
+    }
+
     /// The nodes in order of use, each after what it stands on and each once, whether it is one in memory or only equal.
     /// Inputs without a name are numbered, and two tables of one name are told apart.
     pub fn nodes(&self) -> Nodes {

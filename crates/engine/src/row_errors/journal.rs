@@ -13,10 +13,11 @@ use crate::error::Error;
 use crate::sources::conform::conform;
 use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::Queue;
+use crate::sources::journal::{Initial, SourceStore};
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
-use crate::table::store::{Store, Writes};
+use crate::table::store::Writes;
 use crate::table::update::TableUpdate;
 use crate::threads::lock;
 
@@ -105,8 +106,8 @@ impl Journal {
             return Ok(table);
         }
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
-        let live = |_: Arc<Queue<()>>, store| ErrorsLive { journal: self.clone(), store, next: 0 };
-        let (table, _) = fed_table("errors", graph, schema(), attributes, Feeding::default(), live)?;
+        let live = |_: Arc<Queue<()>>, store, _: &Initial| Ok(ErrorsLive { journal: self.clone(), store, next: 0 });
+        let (table, _) = fed_table("errors", graph, schema(), attributes, None, Feeding::default(), live)?;
         *known = table.downgrade();
         Ok(table)
     }
@@ -132,7 +133,7 @@ impl Journal {
 
 struct ErrorsLive {
     journal: Arc<Journal>,
-    store: Store,
+    store: SourceStore,
     next: u64,
 }
 
@@ -147,6 +148,6 @@ impl Live for ErrorsLive {
         if let Some(keys) = next_keys(&mut self.next, &chunks)? {
             writes.added.push((keys, chunks));
         }
-        self.store.write(step, writes)
+        self.store.write(step, writes, self.next)
     }
 }

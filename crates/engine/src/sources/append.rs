@@ -17,11 +17,12 @@ use crate::error::Error;
 use crate::sources::conform::conform;
 use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
+use crate::sources::journal::{FedKind, SourceStore};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
-use crate::table::store::{Store, Writes};
+use crate::table::store::Writes;
 use crate::table::update::TableUpdate;
 
 /// A live table to which rows are appended.
@@ -40,9 +41,15 @@ impl AppendTable {
     /// As [`AppendTable::new`], fed in this way.
     pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<AppendTable, Error> {
         let attributes = Attributes { append_only: true, add_only: true, flat: true, ..Attributes::default() };
-        let (table, queue) = fed_table("append_table", graph, schema, attributes, feeding, |queue, store| {
-            AppendLive { queue, store, next: 0 }
-        })?;
+        let (table, queue) = fed_table(
+            "append_table",
+            graph,
+            schema,
+            attributes,
+            Some(FedKind::Append),
+            feeding,
+            |queue, store, initial| Ok(AppendLive { queue, store, next: initial.next }),
+        )?;
         Ok(AppendTable { table, queue })
     }
 
@@ -87,7 +94,7 @@ impl AppendTable {
 
 struct AppendLive {
     queue: Arc<Queue<Vec<Chunk>>>,
-    store: Store,
+    store: SourceStore,
     next: u64,
 }
 
@@ -99,6 +106,6 @@ impl Live for AppendLive {
                 writes.added.push((keys, chunks));
             }
         }
-        self.store.write(step, writes)
+        self.store.write(step, writes, self.next)
     }
 }

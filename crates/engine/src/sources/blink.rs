@@ -19,11 +19,12 @@ use crate::error::Error;
 use crate::sources::conform::conform;
 use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::{Queue, Token};
+use crate::sources::journal::{FedKind, SourceStore};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
-use crate::table::store::{Store, Writes};
+use crate::table::store::Writes;
 use crate::table::update::TableUpdate;
 
 /// A live table of which each row is there for one step.
@@ -56,11 +57,15 @@ impl BlinkTable {
     /// As [`BlinkTable::new`], fed in this way.
     pub fn fed(graph: &UpdateGraph, schema: Arc<Schema>, feeding: Feeding) -> Result<BlinkTable, Error> {
         let attributes = Attributes { blink: true, ..Attributes::default() };
-        let (table, queue) = fed_table("blink_table", graph, schema, attributes, feeding, |queue, store| BlinkLive {
-            queue,
-            store,
-            next: 0,
-        })?;
+        let (table, queue) = fed_table(
+            "blink_table",
+            graph,
+            schema,
+            attributes,
+            Some(FedKind::Blink),
+            feeding,
+            |queue, store, initial| Ok(BlinkLive { queue, store, next: initial.next }),
+        )?;
         Ok(BlinkTable { table, queue })
     }
 
@@ -105,7 +110,7 @@ impl BlinkTable {
 
 struct BlinkLive {
     queue: Arc<Queue<Vec<Chunk>>>,
-    store: Store,
+    store: SourceStore,
     next: u64,
 }
 
@@ -117,7 +122,7 @@ impl Live for BlinkLive {
                 writes.added.push((keys, chunks));
             }
         }
-        let update = self.store.write(step, writes)?;
+        let update = self.store.write(step, writes, self.next)?;
         if !update.added.is_empty() {
             // Rows that are there must go in the next step: that is pending work.
             self.queue.activate();

@@ -15,6 +15,7 @@ use crate::driver::budget::Budget;
 use crate::driver::node::Fed;
 use crate::error::{Error, Failure};
 use crate::observe::events::{self, Level};
+use crate::sources::journal::Journal;
 use crate::sources::publisher::{Published, Publisher};
 use crate::sources::room::{Awaits, Drops, QueueCounts, QueueLimit, Refusal, Room, patiently};
 use crate::sources::transaction::{self, Draft};
@@ -25,6 +26,8 @@ use crate::table::handle::Table;
 pub struct Token {
     graph: UpdateGraph,
     state: Arc<TokenState>,
+    /// Who keeps the rows of a durable source.
+    journal: Option<Arc<dyn Journal>>,
 }
 
 #[derive(Default)]
@@ -33,8 +36,8 @@ struct TokenState {
 }
 
 impl Token {
-    fn new(graph: &UpdateGraph) -> Token {
-        Token { graph: graph.clone(), state: Arc::default() }
+    fn new(graph: &UpdateGraph, journal: Option<Arc<dyn Journal>>) -> Token {
+        Token { graph: graph.clone(), state: Arc::default(), journal }
     }
 
     /// The step, once the rows are visible; an error if they never will be; none while the call is queued.
@@ -46,9 +49,18 @@ impl Token {
         }
     }
 
-    /// Waits until the rows are visible and returns the step. `poll` is called at intervals; if it returns false, the
-    /// wait ends.
+    /// Waits until the rows are visible, and those of a durable source kept, and returns the step. `poll` is called at
+    /// intervals; if it returns false, the wait ends.
     pub fn wait(&self, timeout: Option<Duration>, poll: &mut dyn FnMut() -> bool) -> Result<u64, Error> {
+        let Some(journal) = &self.journal else { return self.wait_visible(timeout, poll) };
+        let deadline = timeout.map(|timeout| graph::env::now() + timeout);
+        let step = self.wait_visible(timeout, poll)?;
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(graph::env::now()));
+        journal.wait(Step::new(step), left, poll)?;
+        Ok(step)
+    }
+
+    fn wait_visible(&self, timeout: Option<Duration>, poll: &mut dyn FnMut() -> bool) -> Result<u64, Error> {
         self.graph.may_wait()?;
         let deadline = timeout.map(|timeout| graph::env::now() + timeout);
         loop {
@@ -191,6 +203,7 @@ pub(crate) struct Queue<C> {
     waiting: Arc<Waiting>,
     budget: Arc<Budget>,
     published: OnceLock<Arc<Published>>,
+    journal: Option<Arc<dyn Journal>>,
     /// Whether the table was closed and its last step is over.
     ended: AtomicBool,
     state: Mutex<QueueState<C>>,
@@ -267,7 +280,12 @@ impl<C> Drop for Queue<C> {
 }
 
 impl<C: Weighed + Send + 'static> Queue<C> {
-    pub(crate) fn new(graph: &UpdateGraph, judge: Arc<dyn Validator<C>>, limit: QueueLimit) -> Arc<Queue<C>> {
+    pub(crate) fn new(
+        graph: &UpdateGraph,
+        judge: Arc<dyn Validator<C>>,
+        limit: QueueLimit,
+        journal: Option<Arc<dyn Journal>>,
+    ) -> Arc<Queue<C>> {
         let (waiting, taken) = (VecDeque::new(), VecDeque::new());
         let state =
             QueueState { waiting, room: Room::new(limit), taken, landing: Vec::new(), failed: None, closed: false };
@@ -279,6 +297,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
             waiting: all,
             budget: Budget::of(graph),
             published: OnceLock::new(),
+            journal,
             ended: AtomicBool::new(false),
             state: Mutex::new(state),
         })
@@ -302,9 +321,12 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     /// once, and again when the transaction ends, because other threads may have queued calls meanwhile. A call that has
     /// no room may wait for it.
     pub(crate) fn push(self: &Arc<Self>, operation: &str, call: C) -> Result<Token, Error> {
-        let token = Token::new(&self.graph);
+        let token = Token::new(&self.graph, self.journal.clone());
         if let Some(error) = self.lock().refusal(operation) {
             return Err(error);
+        }
+        if let Some(journal) = &self.journal {
+            journal.admit(operation)?;
         }
         let bytes = call.bytes();
         if call.brings() {

@@ -21,13 +21,14 @@ use crate::sources::conform::{conform, conform_some};
 use crate::sources::expected::{PendingRows, PendingView};
 use crate::sources::fed::{Feeding, judged_table};
 use crate::sources::feed::{Queue, Token, Validator, Weighed};
+use crate::sources::journal::{FedKind, SourceStore};
 use crate::sources::layered::{Given, layered};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
 use crate::table::rows::LiveRows;
-use crate::table::store::{Store, Writes};
+use crate::table::store::Writes;
 use crate::table::update::{ColumnSet, TableUpdate};
 
 /// The arguments of `apply`.
@@ -124,8 +125,16 @@ impl InputTable {
         let law = |rows: &Arc<LiveRows>| -> Arc<dyn Validator<Call>> {
             Arc::new(Law { expected: PendingRows::new(rows.clone()) })
         };
-        let live = |queue, store| InputLive { queue, store };
-        let (table, queue) = judged_table("input_table", graph, schema, Attributes::default(), feeding, law, live)?;
+        let (table, queue) = judged_table(
+            "input_table",
+            graph,
+            schema,
+            Attributes::default(),
+            Some(FedKind::Input),
+            feeding,
+            law,
+            |queue, store, _| Ok(InputLive { queue, store }),
+        )?;
         Ok(InputTable { table, queue })
     }
 
@@ -244,7 +253,7 @@ fn judge(sight: &PendingView, call: &Call) -> Result<Shifts, Error> {
 
 struct InputLive {
     queue: Arc<Queue<Call>>,
-    store: Store,
+    store: SourceStore,
 }
 
 impl Live for InputLive {
@@ -253,7 +262,7 @@ impl Live for InputLive {
         let width = self.store.columns().len();
         if calls.len() > 1 {
             let writes = layered(self.store.rows().latest(), &calls, width)?;
-            return self.store.write(step, writes);
+            return self.store.write(step, writes, 0);
         }
         let Some(call) = calls.pop() else { return Ok(TableUpdate::default()) };
         let mut modified = vec![None; width];
@@ -262,6 +271,6 @@ impl Live for InputLive {
         }
         let added = if call.update.added.is_empty() { Vec::new() } else { vec![(call.update.added, call.added)] };
         let TableUpdate { removed, shifts, .. } = call.update;
-        self.store.write(step, Writes { removed, shifts, added, modified, ..Writes::default() })
+        self.store.write(step, Writes { removed, shifts, added, modified, ..Writes::default() }, 0)
     }
 }

@@ -24,11 +24,12 @@ use crate::error::Error;
 use crate::sources::conform::{conform, conform_some};
 use crate::sources::fed::{Feeding, fed_table};
 use crate::sources::feed::{Queue, Token, Weighed};
+use crate::sources::journal::{FedKind, Initial, SourceStore};
 use crate::sources::room::QueueCounts;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
-use crate::table::store::{Difference, Store, Writes};
+use crate::table::store::{Difference, Writes};
 use crate::table::update::TableUpdate;
 
 /// A live table of one row a key.
@@ -91,21 +92,31 @@ impl KeyedTable {
             columns.push(index);
         }
         let attributes = Attributes { key: key.to_vec(), ..Attributes::default() };
-        let by = columns.clone();
-        let (table, queue) = fed_table("keyed_table", graph, schema.clone(), attributes, feeding, |queue, store| {
-            let types: Vec<_> =
-                by.iter().map(|index| column::types::canonical(schema.field(*index).data_type())).collect();
-            KeyedLive {
-                queue,
-                store,
-                by,
-                keys: KeyTable::new(&types),
-                rows: Vec::new(),
-                fates: Vec::new(),
-                touched: Vec::new(),
-                next: 0,
-            }
-        })?;
+        let (by, kind) = (columns.clone(), FedKind::Keyed(key.to_vec()));
+        let (table, queue) = fed_table(
+            "keyed_table",
+            graph,
+            schema.clone(),
+            attributes,
+            Some(kind),
+            feeding,
+            |queue, store, initial| {
+                let types: Vec<_> =
+                    by.iter().map(|index| column::types::canonical(schema.field(*index).data_type())).collect();
+                let mut live = KeyedLive {
+                    queue,
+                    store,
+                    by,
+                    keys: KeyTable::new(&types),
+                    rows: Vec::new(),
+                    fates: Vec::new(),
+                    touched: Vec::new(),
+                    next: initial.next,
+                };
+                live.begin(initial)?;
+                Ok(live)
+            },
+        )?;
         Ok(KeyedTable { table, key: columns, queue })
     }
 
@@ -166,7 +177,7 @@ impl KeyedTable {
 
 struct KeyedLive {
     queue: Arc<Queue<Call>>,
-    store: Store,
+    store: SourceStore,
     by: Vec<usize>,
     keys: KeyTable,
     /// Row key of each slot that has a row, else `NO_ROW`.
@@ -218,6 +229,24 @@ impl Live for KeyedLive {
 }
 
 impl KeyedLive {
+    /// Finds the keys of the rows that the table begins with.
+    fn begin(&mut self, initial: &Initial) -> Result<(), Error> {
+        let mut slots = Vec::new();
+        for (rows, cells) in &initial.rows {
+            let keys: Vec<Chunk> = self.by.iter().map(|index| cells[*index].clone()).collect();
+            self.keys.insert(&keys, &mut slots, &mut Vec::new())?;
+            self.rows.resize(self.keys.capacity_slots().max(self.rows.len()), NO_ROW);
+            for (slot, row) in slots.iter().zip(rows.iter()) {
+                if std::mem::replace(&mut self.rows[*slot as usize], row) != NO_ROW {
+                    return Err(Error::data("keyed_table", "two of the rows that it begins with have one key"));
+                }
+            }
+            slots.clear();
+        }
+        self.fates.resize(self.rows.len(), Fate::Untouched);
+        Ok(())
+    }
+
     fn decide(&mut self, slot: u32, fate: Fate) {
         let now = &mut self.fates[slot as usize];
         if *now == Fate::Untouched {
@@ -259,7 +288,7 @@ impl KeyedLive {
         if !known.is_empty() {
             writes.differing(self.differences(step, &known, data)?);
         }
-        self.store.write(step, writes)
+        self.store.write(step, writes, self.next)
     }
 
     /// For each column the known rows whose cell differs from what is stored.

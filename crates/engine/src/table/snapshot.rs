@@ -25,6 +25,11 @@ impl Table {
 
 /// Static copies of several tables of one graph, all of one step.
 pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
+    snapshot_at(tables).map(|(_, copies)| copies)
+}
+
+/// As [`snapshot`], with the moment of the copies.
+pub fn snapshot_at(tables: &[Table]) -> Result<(Moment, Vec<Table>), Error> {
     common_graph("snapshot", tables)?;
     let (moment, views) = views(tables);
     // Checked after pinning: a table may fail while the others are pinned, and its pinned content is then of an earlier
@@ -32,7 +37,8 @@ pub fn snapshot(tables: &[Table]) -> Result<Vec<Table>, Error> {
     for table in tables {
         table.alive_at(moment)?;
     }
-    tables.iter().zip(views).map(|(table, view)| from_view(table, &view)).collect()
+    let copies = tables.iter().zip(views).map(|(table, view)| from_view(table, &view));
+    Ok((moment, copies.collect::<Result<_, Error>>()?))
 }
 
 /// The static copy of a pinned view: shares its blocks.

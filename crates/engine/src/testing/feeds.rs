@@ -11,7 +11,7 @@ use super::mirror::{Mirror, RawStep};
 use super::random::{Case, Kind, TableSpec};
 use super::tape::Tape;
 use crate::error::Error;
-use crate::sources::{AppendTable, Apply, BlinkTable, InputTable, KeyedTable, Token, from_chunks};
+use crate::sources::{AppendTable, Apply, BlinkTable, FedKind, Feeding, InputTable, KeyedTable, Token, from_chunks};
 use crate::table::handle::Table;
 
 /// A random table's source.
@@ -57,17 +57,36 @@ impl Source {
         }
     }
 
+    /// How the rows of the source are addressed that a case is for; none for a static table.
+    pub fn kind_of(case: &Case) -> Option<FedKind> {
+        Some(match case.kind() {
+            Kind::Input => FedKind::Input,
+            Kind::Append => FedKind::Append,
+            Kind::Keyed => {
+                let key = case.mirror.schema.field(case.keyed().expect("it tells rows apart"));
+                FedKind::Keyed(vec![key.name().clone()])
+            }
+            Kind::Blink => FedKind::Blink,
+            Kind::Static => return None,
+        })
+    }
+
     /// The source that a case is for.
     pub fn of(graph: &UpdateGraph, case: &Case) -> Result<Source, Error> {
+        Source::fed(graph, case, Feeding::default())
+    }
+
+    /// As [`Source::of`], fed in this way.
+    pub fn fed(graph: &UpdateGraph, case: &Case, feeding: Feeding) -> Result<Source, Error> {
         let schema = case.mirror.schema.clone();
         Ok(match case.kind() {
-            Kind::Input => Source::Input(InputTable::new(graph, schema)?),
-            Kind::Append => Source::Append(AppendTable::new(graph, schema)?),
+            Kind::Input => Source::Input(InputTable::fed(graph, schema, feeding)?),
+            Kind::Append => Source::Append(AppendTable::fed(graph, schema, feeding)?),
             Kind::Keyed => {
                 let key = schema.field(case.keyed().expect("it tells rows apart")).name().clone();
-                Source::Keyed(KeyedTable::new(graph, schema, &[key])?)
+                Source::Keyed(KeyedTable::fed(graph, schema, &[key], feeding)?)
             }
-            Kind::Blink => Source::Blink(BlinkTable::new(graph, schema)?),
+            Kind::Blink => Source::Blink(BlinkTable::fed(graph, schema, feeding)?),
             Kind::Static => Source::Static(still(&case.mirror)?),
         })
     }

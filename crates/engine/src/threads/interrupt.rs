@@ -35,7 +35,7 @@ pub fn polled<R>(poll: Poll, work: impl FnOnce() -> R) -> R {
 }
 
 /// Polls for signals; an error interrupts this thread.
-pub(crate) fn check() -> Result<(), Error> {
+pub fn check() -> Result<(), Error> {
     let poll = POLL.with_borrow(Clone::clone);
     poll.map_or(Ok(()), |poll| poll())
 }

@@ -18,10 +18,11 @@ use crate::error::Error;
 use crate::sources::conform::conform;
 use crate::sources::fed::{Feeding, fed_table, next_keys};
 use crate::sources::feed::Queue;
+use crate::sources::journal::{Initial, SourceStore};
 use crate::table::change::Change;
 use crate::table::handle::{Table, WeakTable};
 use crate::table::parts::Attributes;
-use crate::table::store::{Store, Writes};
+use crate::table::store::Writes;
 use crate::table::update::TableUpdate;
 use crate::threads::lock;
 
@@ -57,8 +58,10 @@ pub fn performance(graph: &UpdateGraph) -> Result<Table, Error> {
     let weak = graph.downgrade();
     let hook = graph.before_step(Arc::new(move |_| hooked.join_step(&weak)));
     let places = Places { graph: graph.downgrade(), observer, hook };
-    let live = |_: Arc<Queue<()>>, store| PerformanceLive { recorder: recorder.clone(), store, next: 0, places };
-    let (made, _) = fed_table("performance", graph, schema(), Attributes::default(), Feeding::default(), live)?;
+    let live = |_: Arc<Queue<()>>, store, _: &Initial| {
+        Ok(PerformanceLive { recorder: recorder.clone(), store, next: 0, places })
+    };
+    let (made, _) = fed_table("performance", graph, schema(), Attributes::default(), None, Feeding::default(), live)?;
     let _ = recorder.node.set(made.node_id().expect("a source is registered as it is made"));
     *table = made.downgrade();
     Ok(made)
@@ -137,7 +140,7 @@ impl Drop for Places {
 #[allow(dead_code, reason = "what is held until the table is gone")]
 struct PerformanceLive {
     recorder: Arc<Recorder>,
-    store: Store,
+    store: SourceStore,
     next: u64,
     places: Places,
 }
@@ -155,7 +158,7 @@ impl Live for PerformanceLive {
         if let Some(last_gone) = first.checked_sub(1) {
             writes.removed = Before(&before & &RowSet::range(0, last_gone));
         }
-        self.store.write(step, writes)
+        self.store.write(step, writes, self.next)
     }
 }
 

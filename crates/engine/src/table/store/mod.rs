@@ -24,7 +24,7 @@ mod tests;
 const SCATTERED: u64 = 32;
 
 /// The changes of one step to stored cells.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Writes {
     /// Removed keys (before-keys).
     pub removed: Before,

@@ -1,0 +1,176 @@
+//! What changed in one table, as bytes and back.
+
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use column::Chunk;
+use engine::sources::Stored;
+use rowset::{RowSet, Shift};
+
+use crate::cells::{Bytes, pieces, put_cells, put_keys, put_number, stored};
+
+/// What changed in one table: rows that go (keys before), shifts, rows that come and cells that differ (keys after).
+pub(crate) struct Change {
+    /// The number of the table.
+    pub(crate) table: u64,
+    /// The row key that its next new row takes.
+    pub(crate) next: u64,
+    pub(crate) removed: RowSet,
+    pub(crate) shifts: Vec<Shift>,
+    /// Pieces with ascending keys.
+    pub(crate) added: Vec<(RowSet, Vec<Chunk>)>,
+    pub(crate) modified: Vec<Modified>,
+}
+
+/// Cells of some columns that differ in the same rows.
+pub(crate) struct Modified {
+    pub(crate) rows: RowSet,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) cells: Vec<Chunk>,
+}
+
+impl Change {
+    /// What a source stored in a step.
+    pub(crate) fn of(stored: Stored) -> Change {
+        let mut modified: Vec<Modified> = Vec::new();
+        for (column, cells) in stored.writes.modified.into_iter().enumerate() {
+            let Some((rows, cells)) = cells.filter(|(rows, _)| !rows.is_empty()) else { continue };
+            match modified.iter_mut().find(|known| known.rows == rows) {
+                Some(known) => {
+                    known.columns.push(column);
+                    known.cells.push(cells);
+                }
+                None => modified.push(Modified { rows, columns: vec![column], cells: vec![cells] }),
+            }
+        }
+        Change {
+            table: stored.source,
+            next: stored.next,
+            removed: stored.writes.removed.0,
+            shifts: stored.writes.shifts.iter().copied().collect(),
+            added: stored.writes.added,
+            modified,
+        }
+    }
+
+    /// Whether rows are added and nothing else.
+    pub(crate) fn is_add_only(&self) -> bool {
+        self.removed.is_empty() && self.shifts.is_empty() && self.modified.is_empty()
+    }
+
+    pub(crate) fn put(&self, into: &mut Vec<u8>) -> Result<(), String> {
+        put_number(into, self.table);
+        put_number(into, self.next);
+        put_keys(into, &self.removed);
+        put_number(into, self.shifts.len() as u64);
+        for shift in &self.shifts {
+            put_number(into, shift.first);
+            put_number(into, shift.last);
+            into.extend(shift.delta.to_le_bytes());
+        }
+        let added = joined(&self.added)?;
+        put_number(into, added.len() as u64);
+        for (keys, cells) in &added {
+            put_keys(into, keys);
+            put_cells(into, keys.len() as usize, cells)?;
+        }
+        put_number(into, self.modified.len() as u64);
+        for Modified { rows, columns, cells } in &self.modified {
+            put_keys(into, rows);
+            put_number(into, columns.len() as u64);
+            columns.iter().for_each(|column| put_number(into, *column as u64));
+            put_cells(into, rows.len() as usize, cells)?;
+        }
+        Ok(())
+    }
+
+    /// The changes of a record; `types` gives the stored types of a table's columns.
+    pub(crate) fn all(body: &[u8], types: impl Fn(u64) -> Option<Vec<DataType>>) -> Result<Vec<Change>, String> {
+        let mut bytes = Bytes::new(body);
+        let mut changes = Vec::new();
+        while !bytes.is_empty() {
+            changes.push(Change::read(&mut bytes, &types)?);
+        }
+        Ok(changes)
+    }
+
+    fn read(bytes: &mut Bytes<'_>, types: impl Fn(u64) -> Option<Vec<DataType>>) -> Result<Change, String> {
+        let table = bytes.number()?;
+        let types = types(table).ok_or_else(|| format!("it changes table {table}, of which nothing is said before"))?;
+        let (next, removed) = (bytes.number()?, bytes.keys()?);
+        let mut shifts = Vec::new();
+        for _ in 0..bytes.number()? {
+            let (first, last) = (bytes.number()?, bytes.number()?);
+            shifts.push(Shift { first, last, delta: bytes.number()? as i64 });
+        }
+        let mut added = Vec::new();
+        for _ in 0..bytes.number()? {
+            let keys = bytes.keys()?;
+            added.extend(pieces(&keys, &bytes.cells()?, &types)?);
+        }
+        let mut modified = Vec::new();
+        for _ in 0..bytes.number()? {
+            let rows = bytes.keys()?;
+            let mut columns = Vec::new();
+            for _ in 0..bytes.number()? {
+                let column = bytes.number()? as usize;
+                if column >= types.len() {
+                    return Err(format!("cells of column {column}, of {}", types.len()));
+                }
+                columns.push(column);
+            }
+            let of: Vec<DataType> = columns.iter().map(|column| types[*column].clone()).collect();
+            let mut from = 0;
+            for batch in bytes.cells()? {
+                let len = batch.num_rows() as u64;
+                modified.push(Modified {
+                    rows: rows.slice(from, len),
+                    columns: columns.clone(),
+                    cells: cells(&batch, &of)?,
+                });
+                from += len;
+            }
+            if from != rows.len() {
+                return Err(format!("{} row keys with cells of {from} rows", rows.len()));
+            }
+        }
+        Ok(Change { table, next, removed, shifts, added, modified })
+    }
+}
+
+fn cells(batch: &RecordBatch, types: &[DataType]) -> Result<Vec<Chunk>, String> {
+    stored(batch, types)
+}
+
+/// Pieces whose keys follow on each other as one: calls of one row each make one array.
+pub(crate) fn joined(pieces: &[(RowSet, Vec<Chunk>)]) -> Result<Vec<(RowSet, Vec<Chunk>)>, String> {
+    let mut made: Vec<(RowSet, Vec<Chunk>)> = Vec::new();
+    let mut at = 0;
+    while at < pieces.len() {
+        let mut end = at + 1;
+        let mut keys = pieces[at].0.clone();
+        let mut rows = keys.len();
+        while let Some((next, _)) = pieces.get(end)
+            && rows + next.len() <= crate::sizes::PIECE_ROWS.rows().max(1)
+        {
+            rows += next.len();
+            end += 1;
+        }
+        let run = &pieces[at..end];
+        if let [only] = run {
+            made.push(only.clone());
+        } else {
+            let ends = run.first().and_then(|piece| piece.0.first()).zip(run.last().and_then(|piece| piece.0.last()));
+            keys = match ends {
+                Some((first, last)) if last - first + 1 == rows => RowSet::range(first, last),
+                _ => run.iter().skip(1).fold(keys, |keys, (more, _)| &keys | more),
+            };
+            let column = |at: usize| {
+                let chunks: Vec<_> = run.iter().map(|(_, cells)| cells[at].as_ref()).collect();
+                arrow_select::concat::concat(&chunks).map_err(|error| error.to_string())
+            };
+            made.push((keys, (0..run[0].1.len()).map(column).collect::<Result<_, _>>()?));
+        }
+        at = end;
+    }
+    Ok(made)
+}

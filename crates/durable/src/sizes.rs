@@ -1,0 +1,14 @@
+//! The sizes at which durable tables take another path.
+
+use limits::Size;
+
+/// A log of so many bytes, and as many as the tables took when they were last written whole, is replaced by the tables.
+pub static LOG_BYTES: Size = Size::new("durable.LOG_BYTES", 64 << 20);
+/// Rows of one piece of a table that is written whole.
+pub static PIECE_ROWS: Size = Size::new("durable.PIECE_ROWS", 1 << 16);
+/// Bytes of rows that wait for the disk; a call that finds more waits as well.
+pub static WAITING_BYTES: Size = Size::new("durable.WAITING_BYTES", 256 << 20);
+/// A checkpoint that would note more rows than this in one record writes the tables whole.
+pub static DELTA_ROWS: Size = Size::new("durable.DELTA_ROWS", 4 << 20);
+/// Updates of a table that are merged into one when so many wait for a checkpoint.
+pub static MERGED_UPDATES: Size = Size::new("durable.MERGED_UPDATES", 64);

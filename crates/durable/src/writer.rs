@@ -1,0 +1,343 @@
+//! The thread that writes: records of all steps that wait, by one write and one sync.
+//!
+//!   step 7 stored    waits       written        synced: whoever waits for step 7 goes on
+//!   step 8 stored                waits          written ...
+//!
+//! If the disk fails, what waits stays in memory and is tried again; calls are refused and waits end with the error until the
+//! disk works again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use engine::observe::events::{self, Level};
+use engine::sources::Stored;
+use graph::{Step, WeakGraph};
+use log::{Entry, Kind, Log};
+
+use crate::catalog::STEP;
+use crate::change::Change;
+use crate::error::{Error, os_error};
+
+/// How long after a failure the disk is tried again.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// How often a waiting thread looks up.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Records that one write takes.
+const RECORDS: usize = 1024;
+
+/// The folder of a graph, as its threads share it.
+pub(crate) struct Shared {
+    pub(crate) path: PathBuf,
+    pub(crate) graph: WeakGraph,
+    log: Mutex<Option<Log>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Steps that stored rows which are not on disk.
+    open: BTreeSet<u64>,
+    /// What the running step has stored so far.
+    storing: BTreeMap<u64, Vec<Stored>>,
+    /// Steps that are over and wait for the disk.
+    waiting: VecDeque<(u64, Vec<Stored>)>,
+    /// Bytes of what waits.
+    bytes: u64,
+    /// Records of steps behind the base: the step, and the number of its record.
+    written: VecDeque<(u64, u64)>,
+    trouble: Option<Trouble>,
+    closing: bool,
+}
+
+/// Why the disk does not take what is stored.
+#[derive(Clone)]
+struct Trouble {
+    text: String,
+    path: String,
+    errno: Option<i32>,
+}
+
+impl Trouble {
+    fn error(&self, operation: &str, message: String) -> engine::Error {
+        let Trouble { path, errno, .. } = self.clone();
+        engine::Error::Storage { operation: operation.into(), message, path, errno }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(log: Log, graph: WeakGraph) -> Arc<Shared> {
+        Arc::new(Shared {
+            path: log.path().to_path_buf(),
+            graph,
+            log: Mutex::new(Some(log)),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs with the log, which is nobody else's meanwhile.
+    pub(crate) fn with_log<R>(&self, run: impl FnOnce(&mut Log) -> Result<R, Error>) -> Result<R, Error> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *log {
+            Some(log) => run(log),
+            None => Err(closed(&self.path)),
+        }
+    }
+
+    /// Makes one record durable.
+    pub(crate) fn append(&self, note: &str, body: &[u8]) -> Result<(), Error> {
+        self.with_log(|log| append(log, &[(note, body)]).map(|_| ()))
+    }
+
+    /// A source stored something in the running step.
+    pub(crate) fn stored(self: &Arc<Self>, stored: Stored) {
+        let mut state = self.lock();
+        if state.closing {
+            return;
+        }
+        let step = stored.step.number();
+        let first = state.open.insert(step);
+        state.storing.entry(step).or_default().push(stored);
+        drop(state);
+        if let (true, Some(graph)) = (first, self.graph.upgrade()) {
+            let shared = self.clone();
+            graph.after_step(Box::new(move |ended: Step| shared.seal(ended.number())));
+        }
+    }
+
+    /// The step is over: what it stored waits for the disk.
+    fn seal(&self, step: u64) {
+        let mut state = self.lock();
+        while let Some(entry) = state.storing.first_entry().filter(|entry| *entry.key() <= step) {
+            let (step, stored) = entry.remove_entry();
+            state.bytes += stored.iter().map(bytes).sum::<u64>();
+            state.waiting.push_back((step, stored));
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Whether a call may be queued. Where so much waits for the disk that memory would fill, the call waits as well, if its
+    /// thread may.
+    pub(crate) fn admit(&self, operation: &str) -> Result<(), engine::Error> {
+        let mut state = self.lock();
+        loop {
+            if state.closing {
+                let message = format!("the durable graph of {} was closed; it takes no more rows", self.path.display());
+                return Err(engine::Error::InvalidOperation { operation: operation.into(), message });
+            }
+            if let Some(trouble) = &state.trouble {
+                let message = format!(
+                    "nothing was queued, because what came before cannot be written: {}; it is tried again, and goes on \
+                     when the disk does",
+                    trouble.text
+                );
+                return Err(trouble.error(operation, message));
+            }
+            let may_wait = || self.graph.upgrade().is_some_and(|graph| graph.may_wait().is_ok());
+            if state.bytes <= crate::sizes::WAITING_BYTES.rows() || !may_wait() {
+                return Ok(());
+            }
+            state = self.wait_for_change(state, LOOK_EVERY);
+            drop(state);
+            engine::interrupt::check()?;
+            state = self.lock();
+        }
+    }
+
+    fn wait_for_change<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until what was stored up to `step` is on disk.
+    pub(crate) fn wait(
+        &self,
+        step: u64,
+        timeout: Option<Duration>,
+        poll: &mut dyn FnMut() -> bool,
+    ) -> Result<(), engine::Error> {
+        let deadline = timeout.map(|timeout| graph::env::now() + timeout);
+        let mut state = self.lock();
+        loop {
+            if state.open.range(..=step).next().is_none() {
+                return Ok(());
+            }
+            if let Some(trouble) = &state.trouble {
+                let text = &trouble.text;
+                let message = format!("the rows are visible, but not on disk: {text}; it is tried again");
+                return Err(trouble.error("wait", message));
+            }
+            let left = deadline.map_or(LOOK_EVERY, |deadline| deadline.saturating_duration_since(graph::env::now()));
+            if left.is_zero() {
+                drop(state);
+                let message = "the rows are visible, but were not on disk in time; wait longer".to_owned();
+                return Err(engine::Error::Timeout { operation: "wait".into(), message });
+            }
+            state = self.wait_for_change(state, left.min(LOOK_EVERY));
+            drop(state);
+            if !poll() {
+                return Err(engine::Error::Graph(graph::GraphError::Interrupted { step: Step::new(step) }));
+            }
+            state = self.lock();
+        }
+    }
+
+    /// The last record whose steps are all part of the tables as they are at `moment`; none before the first record. What was
+    /// stored up to then must be on disk.
+    pub(crate) fn record_at(&self, moment: u64, last: Option<u64>) -> Option<u64> {
+        let state = self.lock();
+        match state.written.iter().find(|(step, _)| *step > moment) {
+            Some((_, number)) => number.checked_sub(1),
+            None => last,
+        }
+    }
+
+    /// Records up to this one are part of the base.
+    pub(crate) fn based(&self, number: Option<u64>) {
+        let mut state = self.lock();
+        while state.written.front().is_some_and(|(_, written)| number.is_some_and(|number| *written <= number)) {
+            state.written.pop_front();
+        }
+    }
+
+    /// Lets the thread come to its end: what waits is written, and the folder let go.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        self.lock().closing = true;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Lets the folder go. An error if something could not be written.
+    pub(crate) fn let_go(&self) -> Result<(), Error> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(log);
+        let state = self.lock();
+        match (&state.trouble, state.open.is_empty()) {
+            (Some(trouble), false) => {
+                let message = format!("rows of {} steps are not on disk: {}", state.open.len(), trouble.text);
+                Err(Error::Engine(trouble.error("close", message)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the thread does until it is closed. `grown` is called after each write.
+    pub(crate) fn run(self: &Arc<Self>, grown: impl Fn()) {
+        while let Some(steps) = self.next() {
+            let mut bodies = Vec::with_capacity(steps.len());
+            let mut freed = 0;
+            for (step, stored) in steps {
+                freed += stored.iter().map(bytes).sum::<u64>();
+                match body(stored) {
+                    Ok(body) => bodies.push((step, body)),
+                    Err(what) => self.fail(&what, &self.path.display().to_string(), None),
+                }
+            }
+            if !self.write(&bodies) {
+                return;
+            }
+            let mut state = self.lock();
+            state.bytes = state.bytes.saturating_sub(freed);
+            drop(state);
+            self.changed.notify_all();
+            grown();
+        }
+    }
+
+    /// The steps that wait, once there are any; none when it is closed.
+    fn next(&self) -> Option<Vec<(u64, Vec<Stored>)>> {
+        let mut state = self.lock();
+        loop {
+            if !state.waiting.is_empty() {
+                let most = state.waiting.len().min(RECORDS);
+                return Some(state.waiting.drain(..most).collect());
+            }
+            if state.closing {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Writes records until the disk has them. False if it is closed before.
+    fn write(&self, bodies: &[(u64, Vec<u8>)]) -> bool {
+        let records: Vec<(&str, &[u8])> = bodies.iter().map(|(_, body)| (STEP, body.as_slice())).collect();
+        loop {
+            let appended = self.with_log(|log| {
+                if log.is_broken() {
+                    log.mend()?;
+                }
+                let first = append(log, &records)?;
+                // Noted while the log is held: a base that begins now knows which steps it has.
+                let mut state = self.lock();
+                for ((step, _), number) in bodies.iter().zip(first..) {
+                    state.open.remove(step);
+                    state.written.push_back((*step, number));
+                }
+                state.trouble = None;
+                Ok(())
+            });
+            let mut state = self.lock();
+            match appended {
+                Ok(()) => return true,
+                Err(error) => {
+                    let was = state.trouble.is_some();
+                    let (path, errno) = match &error {
+                        Error::Log(error) => (error.path().display().to_string(), os_error(error)),
+                        _ => (self.path.display().to_string(), None),
+                    };
+                    state.trouble = Some(Trouble { text: error.to_string(), path, errno });
+                    self.changed.notify_all();
+                    if !was {
+                        let text = format!("durable rows are not written: {error}; it is tried again");
+                        events::note(Level::Warning, text);
+                    }
+                    if state.closing {
+                        return false;
+                    }
+                    drop(self.wait_for_change(state, AGAIN_AFTER));
+                }
+            }
+        }
+    }
+
+    fn fail(&self, what: &str, path: &str, errno: Option<i32>) {
+        self.lock().trouble = Some(Trouble { text: what.to_owned(), path: path.to_owned(), errno });
+        self.changed.notify_all();
+    }
+}
+
+fn closed(path: &Path) -> Error {
+    Error::refused(path, "the durable graph was closed")
+}
+
+/// Makes records durable by one write; the number of the first.
+pub(crate) fn append(log: &mut Log, records: &[(&str, &[u8])]) -> Result<u64, Error> {
+    let first = log.last().map_or(0, |last| last + 1);
+    let entries: Vec<Entry<'_>> =
+        (first..).zip(records).map(|(number, (note, body))| Entry { number, kind: Kind::Change, note, body }).collect();
+    log.append_all(&entries)?;
+    Ok(first)
+}
+
+/// The record of one step.
+fn body(stored: Vec<Stored>) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    for stored in stored {
+        Change::of(stored).put(&mut body)?;
+    }
+    Ok(body)
+}
+
+fn bytes(stored: &Stored) -> u64 {
+    let added = stored.writes.added.iter().flat_map(|(_, cells)| cells);
+    let modified = stored.writes.modified.iter().flatten().map(|(_, cells)| cells);
+    added.chain(modified).map(|cells| cells.get_array_memory_size() as u64).sum()
+}
