@@ -122,7 +122,7 @@ fn run(tape: &mut Tape) -> Result<(), String> {
     let mut acknowledged = 0;
     for _ in 0..1 + tape.below(10) {
         count_step();
-        let mut tokens: Vec<Token> = Vec::new();
+        let (mut tokens, mut any_durable) = (Vec::<Token>::new(), false);
         for twins in &mut twins {
             if tape.chance(60) {
                 continue;
@@ -135,6 +135,7 @@ fn run(tape: &mut Tape) -> Result<(), String> {
             let text = |error: engine::Error| error.to_string();
             let _ = twins.runs_on.apply(&step, &schema).map_err(text)?;
             tokens.push(twins.kept.apply(&step, &schema).map_err(text)?);
+            any_durable |= twins.durable;
         }
         twin_graph.step().map_err(|error| error.to_string())?;
         opened.graph.step().map_err(|error| error.to_string())?;
@@ -146,7 +147,7 @@ fn run(tape: &mut Tape) -> Result<(), String> {
             for token in &tokens {
                 token.wait(None, &mut || true).map_err(|error| error.to_string())?;
             }
-            acknowledged = if tokens.is_empty() { acknowledged } else { history.len() - 1 };
+            acknowledged = if any_durable { history.len() - 1 } else { acknowledged };
         }
         match tape.below(6) {
             0 => {
@@ -173,7 +174,26 @@ fn run(tape: &mut Tape) -> Result<(), String> {
                     })
                 };
                 if !history[acknowledged..].iter().any(found) {
-                    return Err(format!("a copy is no step from {acknowledged} to {}", history.len() - 1));
+                    let last = history.last().expect("it begins with one");
+                    let shown: Vec<String> = twins
+                        .iter()
+                        .zip(last)
+                        .filter(|(twins, _)| twins.durable)
+                        .map(|(twins, wanted)| {
+                            let found = contents.iter().find(|(name, _)| *name == twins.name);
+                            let differs = found.and_then(|(_, found)| wanted.first_difference(found));
+                            format!(
+                                "{}: {differs:?}\nwanted {wanted}\nfound  {}",
+                                twins.name,
+                                found.map_or(String::new(), |(_, found)| found.to_string())
+                            )
+                        })
+                        .collect();
+                    return Err(format!(
+                        "a copy is no step from {acknowledged} to {}\n{}",
+                        history.len() - 1,
+                        shown.join("\n")
+                    ));
                 }
             }
             2 => {

@@ -42,7 +42,7 @@ class Tables(Mapping[str, "Table"]):
         self._of = graph
 
     def __getitem__(self, name: str) -> Table:
-        found = self._of._held.get(name) or self._of._named.get(name)
+        found = self._of._found(name)
         if found is None:
             found = self._of._rebuilt(name)
         if found is None:
@@ -120,6 +120,10 @@ class DurableParts:
             self._held[name] = table
         elif name not in self._held:
             self._named[name] = table
+
+    def _found(self, name: str) -> Table | None:
+        held = self._held.get(name)
+        return self._named.get(name) if held is None else held
 
     def _rebuilt(self, name: str) -> Table | None:
         """A kept table whose plan was saved, made when it is first asked for."""
@@ -213,7 +217,7 @@ class DurableParts:
         instance(table, "keep", "table", "Table", "a live table of this graph")
         if not isinstance(table, Tabular) or table.graph != self:
             raise InvalidOperationError("keep: the table is not live in this graph")
-        standing = self._held.get(name) or self._named.get(name)
+        standing = self._found(name)
         if standing is not None and name not in self._plans and standing is not table:
             raise InvalidOperationError(f"keep: the graph has a source named {name!r}; give another name")
         plan, inputs = _native.saved_plan("keep", name, table._native)
@@ -358,18 +362,18 @@ def restore(
             if name == _POSITIONS:
                 continue
             schema = Schema._of(columns)
+            table: Table
             if kind == "append_table":
-                sources.append_table(schema, graph=made, name=name, durable=durable)
+                table = sources.append_table(schema, graph=made, name=name, durable=durable)
             elif kind == "keyed_table":
-                sources.keyed_table(schema, key, graph=made, name=name, durable=durable)
+                table = sources.keyed_table(schema, key, graph=made, name=name, durable=durable)
             elif kind == "input_table":
-                sources.input_table(schema, graph=made, name=name, durable=durable)
+                table = sources.input_table(schema, graph=made, name=name, durable=durable)
             elif kind == "blink_table":
-                made._held[name] = sources.blink_table(schema, graph=made, name=name)
+                table = sources.blink_table(schema, graph=made, name=name)
             else:
-                made._held[name] = table_of(_native.fixed_table(made._native, name, columns))
-            if name in made._named:
-                made._held[name] = made._named[name]
+                table = table_of(_native.fixed_table(made._native, name, columns))
+            made._held[name] = table
         made._plans = {told[0]: told for told in kept}
         for name in made._plans:
             made._rebuilt(name)

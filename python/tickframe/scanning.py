@@ -234,7 +234,9 @@ def _scan(
     followed = _Followed(operation, kind, source, chosen, dead_letter, patience)
     own, there = followed.begins(schema)
     graph = graph_for_source(graph)
-    table = FileTable(_native.Source.append_table(graph._native, own, (100_000_000, "error", None, None, False)), followed)
+    table = FileTable(
+        _native.Source.append_table(graph._native, own, (100_000_000, "error", None, None, False)), followed
+    )
     for one in there:
         table._source.append(Table(one))
     if refresh == "auto":

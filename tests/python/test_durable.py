@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import random
@@ -10,14 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import tickframe as tf
-
-TRADES = {"sym": tf.String, "px": tf.Float64, "at": tf.Datetime("us", "UTC"), "tags": tf.List(tf.String)}
 
 
 def opened(path: Path) -> tuple[tf.Graph, tf.AppendTable, tf.KeyedTable]:
@@ -37,13 +37,11 @@ def test_a_program_that_starts_again_finds_its_rows_and_row_keys(tmp_path: Path)
     last.delete(["A"])
     last.upsert({"sym": "B", "n": 20})
     graph.step()
-    keys = list(last.row_keys) if hasattr(last, "row_keys") else None
     graph.close()
 
     graph, trades, last = opened(tmp_path / "state")
     assert trades.to_dict() == {"n": [1, 2], "sym": ["A", "B"]}
     assert last.to_dict() == {"sym": ["B", "C"], "n": [20, 3]}
-    assert keys is None or list(last.row_keys) == keys
     counts = trades.group_by("sym").agg(tf.len().alias("n"))
     trades.append({"n": 3, "sym": "A"})
     last.upsert({"sym": "A", "n": 9})
@@ -57,13 +55,20 @@ def test_every_type_comes_back(tmp_path: Path) -> None:
     columns = {
         "b": tf.Boolean, "i": tf.Int8, "u": tf.UInt64, "f": tf.Float32, "s": tf.String, "y": tf.Binary,
         "d": tf.Date, "t": tf.Time, "at": tf.Datetime("ms", "Europe/Berlin"), "for": tf.Duration("us"),
-        "m": tf.Decimal(20, 3), "c": tf.Dictionary(tf.Int16, tf.String), "l": tf.List(tf.List(tf.Int32)),
+        "m": tf.Decimal(20, 3), "c": tf.Dictionary(tf.String, tf.Int16), "l": tf.List(tf.List(tf.Int32)),
         "o": tf.Struct({"x": tf.Int64, "y": tf.String}), "a": tf.Array(tf.Float64, 2),
     }  # fmt: skip
-    one = tf.testing.random_rows(columns, 500, seed=3) if hasattr(tf.testing, "random_rows") else None
+    rows = {
+        "b": [True, None, False], "i": [-128, 127, None], "u": [None, 2**64 - 1, 0], "f": [float("nan"), -0.0, None],
+        "s": ["", None, "a text of more than twelve bytes"], "y": [b"", b"\0\xff", None],
+        "d": [dt.date(1, 1, 1), None, dt.date(9999, 12, 31)], "t": [dt.time(23, 59, 59, 999999), None, dt.time(0)],
+        "at": [dt.datetime(2024, 10, 27, 0, 30, tzinfo=dt.UTC), None, dt.datetime(1970, 1, 1, tzinfo=dt.UTC)],
+        "for": [dt.timedelta(microseconds=-1), None, dt.timedelta(days=1)], "m": [Decimal("-1.125"), None, Decimal("0.001")],
+        "c": ["A", None, "A"], "l": [[[1], None, []], None, []], "o": [{"x": 1, "y": None}, None, {"x": None, "y": "z"}],
+        "a": [[1.5, None], None, [2.5, 3.5]],
+    }  # fmt: skip
     graph = tf.Graph(durable=tmp_path / "state")
     table = tf.append_table(columns, graph=graph, name="t", durable=True)
-    rows = tf.testing.random_table(columns, 500, seed=3) if one is None else one
     table.append(rows)
     graph.step()
     before = table.to_arrow()
@@ -73,7 +78,7 @@ def test_every_type_comes_back(tmp_path: Path) -> None:
         with tf.restore(tmp_path / folder) as restored:
             after = restored.tables["t"].to_arrow()
             assert after.schema == before.schema
-            assert after.equals(before) or repr(after.to_pylist()) == repr(before.to_pylist())
+            assert repr(after.to_pylist()) == repr(before.to_pylist())
 
 
 def test_tables_without_a_journal_are_saved_by_checkpoints_and_cost_what_changed(tmp_path: Path) -> None:
@@ -176,7 +181,9 @@ def test_positions_are_kept_with_the_rows(tmp_path: Path) -> None:
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with pytest.raises(tf.errors.InvalidOperationError, match=r"append_table: durable=True wants a graph with a folder"):
+    with pytest.raises(
+        tf.errors.InvalidOperationError, match=r"append_table: durable=True wants a graph with a folder"
+    ):
         tf.append_table({"x": int}, graph=tf.Graph(), name="t", durable=True)
     with pytest.raises(tf.errors.CheckpointError, match="no such folder"):
         tf.restore(tmp_path / "nowhere")
@@ -249,7 +256,9 @@ def test_a_disk_that_fails_refuses_calls_and_goes_on_when_it_works(tmp_path: Pat
     """A file system of one megabyte fills up; what was acknowledged is there, and room lets it go on."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], check=False, capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], check=False, capture_output=True
+    ).returncode:
         limited(tmp_path)
         return
     try:
@@ -318,7 +327,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 graph.close()
 print(acknowledged, shown)
 """
-    done = subprocess.run([sys.executable, "-c", script, tmp_path / "state"], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "state"], capture_output=True, text=True, timeout=120, check=True
+    )
     acknowledged, shown = map(int, done.stdout.split())
     with tf.restore(tmp_path / "state") as graph:
         assert acknowledged <= len(graph.tables["t"]) <= shown
@@ -410,7 +421,6 @@ def test_a_log_that_grows_is_replaced_by_the_tables(tmp_path: Path) -> None:
         for round_ in range(120):
             table.upsert({"k": list(range(5000)), "text": [f"{round_:0200}"] * 5000})
             graph.step()
-            graph.wait(table.upsert({"k": -1, "text": str(round_)}), timeout=60) if graph.is_started else None
         graph.step()
         expected = table.to_dict()
     held = sum(file.stat().st_size for file in state.iterdir())
@@ -420,7 +430,7 @@ def test_a_log_that_grows_is_replaced_by_the_tables(tmp_path: Path) -> None:
         assert graph.tables["t"].to_dict() == expected
 
 
-def test_spark_batches_and_rows_may_share_a_commit_by_positions(tmp_path: Path) -> None:
+def test_rows_and_how_far_their_source_was_read_share_a_commit(tmp_path: Path) -> None:
     """What a reader of an outside source does: rows and its offset in one transaction."""
     source = list(range(100))
     for _ in range(4):
