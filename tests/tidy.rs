@@ -54,6 +54,11 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        "durable",
+        &["limits", "log", "rowset", "graph", "column", "engine"],
+        &["arrow-ipc", "arrow-select", "serde", "serde_json", "thiserror"],
+    ),
+    (
         "files",
         &["limits", "rowset", "graph", "column", "formula", "engine"],
         &[
@@ -97,7 +102,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "native",
-        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "files", "flight"],
+        &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "files", "durable", "flight"],
         &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
     ),
     ("model", &[], &[]),

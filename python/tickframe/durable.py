@@ -18,6 +18,7 @@ from tickframe.arguments import text as _text
 from tickframe.describe import named, short
 from tickframe.errors import InvalidOperationError
 from tickframe.handles import table_of
+from tickframe.paths import path_of
 from tickframe.plan import Plan
 from tickframe.schema import Schema
 
@@ -212,10 +213,8 @@ class DurableParts:
                 say); or another table has the name.
         """
         _text(name, "keep", "name")
-        from tickframe.table import Table as Tabular
-
         instance(table, "keep", "table", "Table", "a live table of this graph")
-        if not isinstance(table, Tabular) or table.graph != self:
+        if table.graph != self:
             raise InvalidOperationError("keep: the table is not live in this graph")
         standing = self._found(name)
         if standing is not None and name not in self._plans and standing is not table:
@@ -283,8 +282,8 @@ class DurableParts:
 def _folder(path: object, operation: str) -> str:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{operation}: the path of a folder is a str or a Path, not {named(path)}")
-    found = os.fspath(path)
-    if not isinstance(found, str) or not found or "\0" in found:
+    found = path_of(operation, path)
+    if not found:
         raise ValueError(f"{operation}: {short(path)} is no path of a folder")
     return found
 
