@@ -147,8 +147,15 @@ impl SavedTable {
         Ok((SavedTable { id, name, kind, durable, schema }, next))
     }
 
+    /// Fails if it is not the table that is asked for. `operation` is the call of the user.
+    pub(crate) fn check(&self, operation: &str, kind: &FedKind, schema: &Schema) -> Result<(), Error> {
+        let Some(what) = self.differs(&Kind::of(kind), schema) else { return Ok(()) };
+        let message = format!("the table {:?} was saved under this name, and {what}; give another name=", self.name);
+        Err(Error::Engine(engine::Error::Schema { operation: operation.into(), message }))
+    }
+
     /// What is wrong with a table that is asked for under this name; none if it is this one.
-    pub(crate) fn differs(&self, kind: &Kind, schema: &Schema) -> Option<String> {
+    fn differs(&self, kind: &Kind, schema: &Schema) -> Option<String> {
         if self.kind != *kind {
             return Some(format!("it was made as {}, and is asked for as {}", self.kind.text(), kind.text()));
         }
@@ -215,6 +222,13 @@ impl Catalog {
 
     pub(crate) fn named(&self, name: &str) -> Option<&SavedTable> {
         self.tables.iter().find(|table| table.name == name)
+    }
+
+    pub(crate) fn note(&mut self, table: SavedTable) {
+        match self.tables.iter_mut().find(|known| known.id == table.id) {
+            Some(known) => *known = table,
+            None => self.tables.push(table),
+        }
     }
 
     pub(crate) fn keep(&mut self, kept: Kept) {

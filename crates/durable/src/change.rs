@@ -174,3 +174,57 @@ pub(crate) fn joined(pieces: &[(RowSet, Vec<Chunk>)]) -> Result<Vec<(RowSet, Vec
     }
     Ok(made)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int64Array, StringViewArray};
+
+    use super::*;
+
+    #[test]
+    fn a_change_comes_back_and_changed_bytes_are_told_or_read() {
+        let types = vec![DataType::Int64, DataType::Utf8View];
+        let cells = |n: i64| -> Vec<Chunk> {
+            let texts: Vec<String> = (0..n).map(|at| format!("text {at}")).collect();
+            vec![Arc::new(Int64Array::from_iter_values(0..n)), Arc::new(StringViewArray::from_iter_values(texts))]
+        };
+        let change = Change {
+            table: 3,
+            next: 40,
+            removed: RowSet::from_sorted_keys(&[1, 5, 9]),
+            shifts: vec![Shift { first: 10, last: 20, delta: -2 }],
+            added: vec![(RowSet::range(30, 33), cells(4)), (RowSet::range(34, 34), cells(1))],
+            modified: vec![Modified {
+                rows: RowSet::from_sorted_keys(&[2, 4]),
+                columns: vec![1],
+                cells: cells(2)[1..].to_vec(),
+            }],
+        };
+        let mut bytes = Vec::new();
+        change.put(&mut bytes).unwrap();
+        let known = |id: u64| (id == 3).then(|| types.clone());
+        let back = Change::all(&bytes, known).unwrap();
+        assert_eq!((back.len(), back[0].next, &back[0].removed), (1, 40, &change.removed));
+        assert_eq!(back[0].shifts, change.shifts);
+        // The two pieces are one.
+        assert_eq!(back[0].added.len(), 1);
+        assert_eq!((&back[0].added[0].0, back[0].added[0].1[0].len()), (&RowSet::range(30, 34), 5));
+        assert_eq!((&back[0].modified[0].rows, &back[0].modified[0].columns), (&change.modified[0].rows, &vec![1]));
+        assert_eq!(&back[0].modified[0].cells[0], &change.modified[0].cells[0]);
+        assert!(Change::all(&bytes, |_| None).is_err_and(|what| what.contains("table 3")));
+        let mut seed = 7_u64;
+        for _ in 0..3000 {
+            let mut changed = bytes.clone();
+            for _ in 0..3 {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let at = (seed >> 33) as usize % changed.len();
+                changed[at] = (seed >> 20) as u8;
+            }
+            changed.truncate(changed.len() - (seed >> 40) as usize % 3);
+            // Read or told, and never a panic.
+            let _ = Change::all(&changed, known);
+        }
+    }
+}

@@ -21,7 +21,6 @@ use rowset::RowSet;
 use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, ROWS, SavedTable, TABLE};
 use crate::cells::{put_cells, put_keys, put_number};
 use crate::change::{Change, Modified};
-use crate::durable::noted;
 use crate::error::Error;
 use crate::fold::fold;
 use crate::sizes::{DELTA_ROWS, PIECE_ROWS};
@@ -114,7 +113,7 @@ impl Folder {
     }
 
     pub(crate) fn note(&self, table: SavedTable) {
-        noted(&mut self.catalog(), table);
+        self.catalog().note(table);
     }
 
     pub(crate) fn keep(&self, kept: Kept) {

@@ -11,13 +11,12 @@ use engine::{Table, WeakTable};
 use graph::UpdateGraph;
 use log::Log;
 
-use crate::catalog::{BEGIN, Begin, Catalog, KEEP, Kept, Kind, SavedTable, TABLE};
+use crate::catalog::{BEGIN, Begin, KEEP, Kept, Kind, SavedTable, TABLE};
 use crate::checkpoint::{Asked, Folder, Report};
 use crate::error::Error;
 use crate::fold::{Saved, fold};
 use crate::journal::Keeps;
 use crate::sizes::LOG_BYTES;
-use crate::taken_up::check;
 use crate::writer::{Shared, append};
 
 /// The folder in which a graph keeps what its durable sources store. One process holds it at a time.
@@ -169,7 +168,7 @@ impl Durable {
         let known = self.folder.catalog().named(name).cloned();
         let (id, initial) = match known {
             Some(saved) => {
-                check(&saved, operation, kind, schema)?;
+                saved.check(operation, kind, schema)?;
                 if !saved.durable {
                     self.declare(SavedTable { durable: true, ..saved.clone() })?;
                 }
@@ -217,7 +216,7 @@ impl Durable {
             let what = format!("the table {name:?} of this folder is durable: say durable=True, or give another name=");
             return Err(Error::invalid(operation, &what));
         }
-        check(&saved, operation, kind, schema)?;
+        saved.check(operation, kind, schema)?;
         match claims.remove(name) {
             Some(Claim::Saved(initial)) => Ok(Some(initial)),
             _ => Ok(None),
@@ -284,13 +283,5 @@ impl Drop for Durable {
     fn drop(&mut self) {
         // Nobody is left to be told: what could not be written was told as it failed.
         let _ = self.close();
-    }
-}
-
-/// Tables and kept plans of a folder, as they are noted.
-pub(crate) fn noted(catalog: &mut Catalog, table: SavedTable) {
-    match catalog.tables.iter_mut().find(|known| known.id == table.id) {
-        Some(known) => *known = table,
-        None => catalog.tables.push(table),
     }
 }

@@ -9,7 +9,7 @@ use engine::Table;
 use engine::sources::{FedKind, Feeding, Initial};
 use graph::UpdateGraph;
 
-use crate::catalog::{Kept, Kind, SavedTable};
+use crate::catalog::{Kept, SavedTable};
 use crate::durable::Durable;
 use crate::error::Error;
 use crate::fold::{Saved, restore};
@@ -111,13 +111,6 @@ fn restored(
     let restored = graph.extension(Restored::default);
     let mut known = restored.lock();
     let Some(saved) = known.get(name) else { return Ok(None) };
-    check(&saved.table, operation, kind, schema)?;
+    saved.table.check(operation, kind, schema)?;
     Ok(known.remove(name).map(|saved| saved.initial))
-}
-
-/// Fails if a saved table is not the one that is asked for.
-pub(crate) fn check(saved: &SavedTable, operation: &str, kind: &FedKind, schema: &Schema) -> Result<(), Error> {
-    let Some(what) = saved.differs(&Kind::of(kind), schema) else { return Ok(()) };
-    let message = format!("the table {:?} was saved under this name, and {what}; give another name=", saved.name);
-    Err(Error::Engine(engine::Error::Schema { operation: operation.into(), message }))
 }
