@@ -264,12 +264,14 @@ class DurableParts:
     def close(self) -> None:
         """Stop the graph, wait until what its durable sources stored is on disk, and let its folder go.
 
-        Durable sources take nothing more; tables stay readable. Closing again does nothing.
+        What is queued comes in a last step. Durable sources take nothing more; tables stay readable. Closing again does nothing.
 
         Raises:
             StorageError: something could not be written.
         """
         self._native.stop()
+        if self.durable is not None:
+            self._native.step()
         _native.close_durable(self._native)
 
     def __enter__(self) -> Any:

@@ -426,6 +426,31 @@ for x in range(200):
         assert graph.tables["t"].to_dict() == {"x": list(range(200))}
 
 
+def test_close_takes_what_is_queued_and_a_forked_child_leaves_the_folder_alone(tmp_path: Path) -> None:
+    graph = tf.Graph(durable=tmp_path / "state")
+    table = tf.append_table({"x": int}, graph=graph, name="t", durable=True)
+    table.append({"x": 1})
+    graph.step()
+    script = "import os, sys; pid = os.fork(); sys.exit(0) if pid == 0 else sys.exit(os.waitpid(pid, 0)[1])"
+    forked = f"""
+import tickframe as tf
+graph = tf.Graph(durable={str(tmp_path / "forked")!r})
+table = tf.append_table({{"x": int}}, graph=graph, name="t", durable=True)
+token = table.append({{"x": 1}})
+graph.step()
+token.wait()
+{script}
+"""
+    subprocess.run([sys.executable, "-c", forked], timeout=60, check=True)
+    table.append({"x": 2})
+    graph.close()
+    graph.close()
+    with tf.restore(tmp_path / "state") as graph:
+        assert graph.tables["t"].to_dict() == {"x": [1, 2]}
+    with tf.restore(tmp_path / "forked") as graph:
+        assert graph.tables["t"].to_dict() == {"x": [1]}
+
+
 def test_a_log_that_grows_is_replaced_by_the_tables(tmp_path: Path) -> None:
     state = tmp_path / "state"
     with tf.Graph(durable=state) as graph:

@@ -183,7 +183,8 @@ impl Folder {
                 let number = shared.record_at(moment, log.last());
                 Ok((number, log.begin_base(number)?))
             })?;
-            let again = |id: u64| shared.with_log(|log| fold(log, Some(id)));
+            // A source that is made meanwhile may have stored rows behind the base already.
+            let again = |id: u64| shared.with_log(|log| fold(log, Some(id), number));
             self.write_base(&mut base, &taken, &again)?;
             let bytes = base.bytes();
             let finished = base.finish()?;

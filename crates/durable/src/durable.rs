@@ -24,6 +24,8 @@ pub struct Durable {
     shared: Arc<Shared>,
     folder: Arc<Folder>,
     claims: Mutex<HashMap<String, Claim>>,
+    /// The process whose threads write; in the child of a fork they are not.
+    owner: u32,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -63,7 +65,7 @@ impl Durable {
             let begin = serde_json::to_vec(&Begin::new(true)).unwrap_or_default();
             append(&mut log, &[(BEGIN, &begin)])?;
         }
-        let contents = fold(&log, None)?;
+        let contents = fold(&log, None, None)?;
         if !contents.is_durable() {
             return Err(Error::refused(
                 path,
@@ -77,6 +79,7 @@ impl Durable {
         let durable = Arc::new(Durable {
             folder: Arc::new(Folder::new(path, begin, catalog)),
             claims: Mutex::new(claims.collect()),
+            owner: graph::env::process(),
             threads: Mutex::default(),
             shared,
         });
@@ -233,7 +236,7 @@ impl Durable {
 
     /// The rows of a table whose source was let go.
     fn read_again(&self, id: u64) -> Result<Arc<Initial>, Error> {
-        let mut contents = self.shared.with_log(|log| fold(log, Some(id)))?;
+        let mut contents = self.shared.with_log(|log| fold(log, Some(id), None))?;
         Ok(contents.tables.pop().map(|saved| saved.initial).unwrap_or_default())
     }
 
@@ -267,6 +270,10 @@ impl Durable {
 
     /// Waits until everything that was stored is on disk, and lets the folder go. Closing twice does nothing.
     pub fn close(&self) -> Result<(), Error> {
+        // The child of a fork has no thread to wait for, and the folder is its parent's.
+        if self.owner != graph::env::process() {
+            return Ok(());
+        }
         self.shared.close()?;
         let threads = std::mem::take(&mut *self.lock_threads());
         let own = std::thread::current().id();

@@ -54,7 +54,7 @@ impl Contents {
 
 /// What a folder holds. The folder is let go again.
 pub fn restore(path: &Path) -> Result<Contents, Error> {
-    fold(&opened(path)?, None)
+    fold(&opened(path)?, None, None)
 }
 
 /// The log of a folder that must be there.
@@ -65,8 +65,8 @@ pub(crate) fn opened(path: &Path) -> Result<Log, Error> {
     Ok(Log::open(path)?)
 }
 
-/// What a log says; of one table alone, if it is asked for.
-pub(crate) fn fold(log: &Log, only: Option<u64>) -> Result<Contents, Error> {
+/// What a log says: of one table alone, and up to a record, if these are asked for.
+pub(crate) fn fold(log: &Log, only: Option<u64>, until: Option<u64>) -> Result<Contents, Error> {
     let path = log.path().to_path_buf();
     let mut fold = Fold { path: &path, begin: None, catalog: Catalog::default(), rows: HashMap::new(), only };
     for part in log.parts() {
@@ -75,6 +75,9 @@ pub(crate) fn fold(log: &Log, only: Option<u64>) -> Result<Contents, Error> {
     }
     for record in log.read() {
         let record = record?;
+        if until.is_some_and(|until| record.number > until) {
+            break;
+        }
         let place = || format!("record {}", record.number);
         fold.take(&record.note, &record.body).map_err(|what| fold.wrong(&place(), what))?;
     }

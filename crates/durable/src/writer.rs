@@ -99,10 +99,14 @@ impl Shared {
     /// A source stored something in the running step.
     pub(crate) fn stored(self: &Arc<Self>, stored: Stored) {
         let mut state = self.lock();
+        let step = stored.step.number();
         if state.closing {
+            // Its rows are visible, and never will be on disk: whoever waits for them is told.
+            state.open.insert(step);
+            let (text, path) = ("the durable graph was closed before".to_owned(), self.path.display().to_string());
+            state.trouble.get_or_insert(Trouble { text, path, errno: None });
             return;
         }
-        let step = stored.step.number();
         let first = state.open.insert(step);
         state.storing.entry(step).or_default().push(stored);
         drop(state);
