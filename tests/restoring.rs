@@ -1,5 +1,6 @@
 //! Durable tables: restored, they are what they would be had nothing happened; of a copy of the folder taken at any
 //! moment, no acknowledged step is missing, and none is half there.
+#![allow(clippy::unwrap_used, reason = "a test says by its panic what went wrong")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
