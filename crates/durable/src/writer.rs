@@ -24,8 +24,9 @@ use crate::error::{Error, os_error};
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// How often a waiting thread looks up.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Records that one write takes.
+/// Records that one write takes, and bytes of rows after which it takes no more.
 const RECORDS: usize = 1024;
+const GROUP_BYTES: u64 = 16 << 20;
 
 /// The folder of a graph, as its threads share it.
 pub(crate) struct Shared {
@@ -260,7 +261,15 @@ impl Shared {
         let mut state = self.lock();
         loop {
             if !state.waiting.is_empty() {
-                let most = state.waiting.len().min(RECORDS);
+                // One write is not so large that a segment outgrows its size by much.
+                let (mut most, mut held) = (0, 0);
+                for (_, stored) in state.waiting.iter().take(RECORDS) {
+                    if most > 0 && held >= GROUP_BYTES {
+                        break;
+                    }
+                    held += stored.iter().map(bytes).sum::<u64>();
+                    most += 1;
+                }
                 return Some(state.waiting.drain(..most).collect());
             }
             if state.closing {
