@@ -76,7 +76,7 @@ from tickframe.dtypes import (
     UInt64,
     dtype,
 )
-from tickframe.durable import Positions, Tables, restore
+from tickframe.durable import Positions, Tables
 from tickframe.expr import Expr
 from tickframe.files import (
     DEAD_LETTERS,
@@ -141,6 +141,7 @@ from tickframe.reductions import (
     var,
 )
 from tickframe.remote import Connection, RemoteState, connect
+from tickframe.restoring import restore
 from tickframe.rolled import RollingGroups
 from tickframe.scanning import scan_csv, scan_ipc, scan_ndjson, scan_parquet
 from tickframe.schema import Schema

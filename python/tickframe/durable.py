@@ -13,25 +13,26 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tickframe import _native
-from tickframe.arguments import checked, instance
+from tickframe.arguments import instance
 from tickframe.arguments import text as _text
 from tickframe.describe import named, short
 from tickframe.errors import InvalidOperationError
 from tickframe.handles import table_of
 from tickframe.paths import path_of
 from tickframe.plan import Plan
-from tickframe.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tickframe.graph import Graph
     from tickframe.sources import KeyedTable
     from tickframe.table import Table
 
-__all__ = ["Positions", "Tables", "restore"]
+__all__ = ["Positions", "Tables"]
 
-_POSITIONS = "tickframe.positions"
+POSITIONS = "tickframe.positions"
+"""The table of positions: no user's name."""
+
+_makers: list[Callable[[Any], KeyedTable]] = []
 _Told = tuple[str, str, list[str], bool, Any]
 _ToldPlan = tuple[str, str, list[tuple[str, str]]]
 
@@ -52,7 +53,7 @@ class Tables(Mapping[str, "Table"]):
 
     def __iter__(self) -> Iterator[str]:
         known = [*self._of._held, *self._of._named, *self._of._plans]
-        return iter([name for name in dict.fromkeys(known) if name != _POSITIONS])
+        return iter([name for name in dict.fromkeys(known) if name != POSITIONS])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -178,13 +179,7 @@ class DurableParts:
                 raise InvalidOperationError(
                     'positions: this graph keeps nothing on disk; make it with tf.Graph(durable="folder")'
                 )
-            from tickframe.dtypes import String
-            from tickframe.sources import keyed_table
-
-            columns = {"source": String, "position": String}
-            graph: Any = self
-            made = keyed_table(columns, "source", graph=graph, name=_POSITIONS, durable=True)
-            self._positions = Positions(made)
+            self._positions = Positions(_makers[0](self))
         return self._positions
 
     def keep(self, name: str, table: Table) -> None:
@@ -257,7 +252,7 @@ class DurableParts:
             CheckpointError: the folder is in use, holds something else, or is damaged.
             StorageError: the disk fails; what was saved before is as it was.
         """
-        where = None if path is None else _folder(path, "checkpoint")
+        where = None if path is None else folder_of(path, "checkpoint")
         fixed = [(name, table._native) for name, table in self._fixed.items()]
         return _native.checkpoint(self._native, where, None, fixed, list(self._plans.values()))
 
@@ -281,7 +276,7 @@ class DurableParts:
         self.close()
 
 
-def _folder(path: object, operation: str) -> str:
+def folder_of(path: object, operation: str) -> str:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{operation}: the path of a folder is a str or a Path, not {named(path)}")
     found = path_of(operation, path)
@@ -290,16 +285,21 @@ def _folder(path: object, operation: str) -> str:
     return found
 
 
+def positions_by(make: Callable[[Any], KeyedTable]) -> None:
+    """How the table of positions of a graph is made; said once, by the module of sources."""
+    _makers.append(make)
+
+
 def opened(graph: DurableParts, path: object) -> None:
     """Open the durable folder of a graph."""
-    _, kept = _native.open_durable(graph._native, _folder(path, "Graph(durable=...)"))
+    _, kept = _native.open_durable(graph._native, folder_of(path, "Graph(durable=...)"))
     graph._plans = {told[0]: told for told in kept}
 
 
 def checkpoint_of(table: Table, path: str | os.PathLike[str], name: str) -> dict[str, Any]:
     """Save the sources that a table stands on, and its plan; see `Table.checkpoint`."""
     _text(name, "checkpoint", "name")
-    where = _folder(path, "checkpoint")
+    where = folder_of(path, "checkpoint")
     if table.graph is None:
         raise InvalidOperationError(
             "checkpoint: the table is static, and will be what it is: write it to a file, t.write_parquet(path)"
@@ -310,76 +310,3 @@ def checkpoint_of(table: Table, path: str | os.PathLike[str], name: str) -> dict
     source = any(source.identity == table._native.identity for source in live)
     kept = [] if source else [(name, plan, [(given, given) for given, _ in inputs])]
     return _native.checkpoint(table.graph._native, where, live, fixed, kept)
-
-
-@checked
-def restore(
-    path: str | os.PathLike[str],
-    graph: Graph | None = None,
-    *,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
-) -> Graph:
-    """A graph of what was saved in a folder: its sources with their rows and row keys, and its kept tables.
-
-    A checkpoint is taken first, and then what a durable graph wrote after it. Of the folder of a durable graph
-    (``Graph(durable=path)``) comes a durable graph that goes on in it; a folder of `Graph.checkpoint` or `Table.checkpoint` is
-    read and let go. Results that depend on the path (aggregates over blink tables, rings, `Table.snapshot_when`) begin anew.
-
-    >>> import tempfile, tickframe as tf
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with tf.Graph(durable=folder) as g:
-    ...         trades = tf.append_table({"px": float}, graph=g, name="trades", durable=True)
-    ...         _ = trades.append({"px": 1.5})
-    ...         _ = g.step()
-    ...     with tf.restore(folder) as g:
-    ...         _ = g.tables["trades"].append({"px": 2.5})
-    ...         _ = g.step()
-    ...         g.tables["trades"].to_dict()
-    {'px': [1.5, 2.5]}
-
-    Args:
-        path: the folder.
-        graph: a graph without tables of these names, in which the tables are made; a new one without it.
-        functions: functions of the user that plans of kept tables call, by name.
-
-    Returns:
-        The graph; its tables are in `Graph.tables`.
-
-    Raises:
-        CheckpointError: there is no such folder, it is in use, was written by a newer version, or is damaged: the message names
-            the file and the place in it.
-        StorageError: the disk fails.
-        DataError: a plan calls a function that is not in `functions`.
-    """
-    from tickframe import sources
-    from tickframe.graph import Graph as Graphs
-
-    where = _folder(path, "restore")
-    made = Graphs() if graph is None else graph
-    try:
-        _, saved, kept = _native.restore(made._native, where)
-        made._functions = functions
-        for name, kind, key, durable, columns in saved:
-            if name == _POSITIONS:
-                continue
-            schema = Schema._of(columns)
-            table: Table
-            if kind == "append_table":
-                table = sources.append_table(schema, graph=made, name=name, durable=durable)
-            elif kind == "keyed_table":
-                table = sources.keyed_table(schema, key, graph=made, name=name, durable=durable)
-            elif kind == "input_table":
-                table = sources.input_table(schema, graph=made, name=name, durable=durable)
-            elif kind == "blink_table":
-                table = sources.blink_table(schema, graph=made, name=name)
-            else:
-                table = table_of(_native.fixed_table(made._native, name, columns))
-            made._held[name] = table
-        made._plans = {told[0]: told for told in kept}
-        for name in made._plans:
-            made._rebuilt(name)
-    except BaseException:
-        if graph is None:
-            made.close()
-        raise
-    return made

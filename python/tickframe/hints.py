@@ -177,7 +177,6 @@ TABLES: dict[str, str] = {
     "T": _BY_FRAME,
     "asTable": "the table itself",
     "cache": "the table itself: what is computed is kept",
-    "checkpoint": "snapshot(), the rows as they are now",
     "clone": "the table itself, which nobody changes; snapshot() for its rows as they are now",
     "collect_async": "snapshot(), which does not wait",
     "collect_batches": "iter_rows(), or to_arrow().to_batches()",

@@ -16,6 +16,7 @@ from tickframe import _native
 from tickframe.arguments import checked, count, rows
 from tickframe.clocks import instant
 from tickframe.describe import named, short
+from tickframe.durable import POSITIONS, positions_by
 from tickframe.durations import nanoseconds, seconds
 from tickframe.errors import TickframeError
 from tickframe.graph import Graph, graph_for_source
@@ -467,3 +468,11 @@ def time_table(
     graph = graph_for_source(graph)
     made = _native.time_table(graph._native, every, moment, blink)
     return Table(made if name is None else made.named(input_name(name)))
+
+
+def _positions(graph: Graph) -> KeyedTable:
+    """The table in which a graph keeps how far sources outside were read."""
+    return keyed_table({"source": str, "position": str}, "source", graph=graph, name=POSITIONS, durable=True)
+
+
+positions_by(_positions)

@@ -34,6 +34,7 @@ TESTED_BY = {
     "spark.frame": "test_spark.py",
     "spark.stream": "test_spark_stream.py",
     "scanning": "test_files.py",
+    "restoring": "test_durable.py",
     "stacking": "test_everyday_tables.py",
     "synced": "test_sync_filter.py",
     "testing": "test_clock.py",
