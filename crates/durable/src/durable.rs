@@ -11,7 +11,7 @@ use engine::{Table, WeakTable};
 use graph::UpdateGraph;
 use log::Log;
 
-use crate::catalog::{BEGIN, Begin, KEEP, Kept, Kind, SavedTable, TABLE};
+use crate::catalog::{BEGIN, Begin, Kept, Kind, SavedTable, TABLE};
 use crate::checkpoint::{Asked, Folder, Report};
 use crate::error::Error;
 use crate::fold::{Saved, fold};
@@ -250,14 +250,6 @@ impl Durable {
         }
     }
 
-    /// Notes the plan of a table, under its name.
-    pub fn keep(&self, kept: Kept) -> Result<(), Error> {
-        let body = serde_json::to_vec(&kept).unwrap_or_default();
-        self.shared.append(KEEP, &body)?;
-        self.folder.keep(kept);
-        Ok(())
-    }
-
     /// The plans of kept tables.
     pub fn kept(&self) -> Vec<Kept> {
         self.folder.catalog().kept.clone()
@@ -274,7 +266,7 @@ impl Durable {
         if self.owner != graph::env::process() {
             return Ok(());
         }
-        self.shared.close()?;
+        self.shared.close();
         let threads = std::mem::take(&mut *self.lock_threads());
         let own = std::thread::current().id();
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != own) {

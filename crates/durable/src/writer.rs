@@ -7,6 +7,7 @@
 //! disk works again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,7 +45,7 @@ struct State {
     /// What the running step has stored so far.
     storing: BTreeMap<u64, Vec<Stored>>,
     /// Steps that are over and wait for the disk.
-    waiting: VecDeque<(u64, Vec<Stored>)>,
+    waiting: VecDeque<Ended>,
     /// Bytes of what waits.
     bytes: u64,
     /// Records of steps behind the base: the step, and the number of its record.
@@ -53,10 +54,20 @@ struct State {
     closing: bool,
 }
 
-/// Why the disk does not take what is stored.
+/// A step that is over.
+struct Ended {
+    step: u64,
+    stored: Vec<Stored>,
+    /// Bytes of its rows.
+    bytes: u64,
+}
+
+/// Why what is stored is not on disk.
 #[derive(Clone)]
 struct Trouble {
     text: String,
+    /// What becomes of it.
+    remedy: &'static str,
     path: String,
     errno: Option<i32>,
 }
@@ -104,8 +115,7 @@ impl Shared {
         if state.closing {
             // Its rows are visible, and never will be on disk: whoever waits for them is told.
             state.open.insert(step);
-            let (text, path) = ("the durable graph was closed before".to_owned(), self.path.display().to_string());
-            state.trouble.get_or_insert(Trouble { text, path, errno: None });
+            state.trouble.get_or_insert(self.lasting("the durable graph was closed before", "open the folder anew"));
             return;
         }
         let first = state.open.insert(step);
@@ -122,8 +132,9 @@ impl Shared {
         let mut state = self.lock();
         while let Some(entry) = state.storing.first_entry().filter(|entry| *entry.key() <= step) {
             let (step, stored) = entry.remove_entry();
-            state.bytes += stored.iter().map(bytes).sum::<u64>();
-            state.waiting.push_back((step, stored));
+            let bytes = stored.iter().map(bytes).sum();
+            state.bytes += bytes;
+            state.waiting.push_back(Ended { step, stored, bytes });
         }
         drop(state);
         self.changed.notify_all();
@@ -140,9 +151,8 @@ impl Shared {
             }
             if let Some(trouble) = &state.trouble {
                 let message = format!(
-                    "nothing was queued, because what came before cannot be written: {}; it is tried again, and goes on \
-                     when the disk does",
-                    trouble.text
+                    "nothing was queued, because what came before cannot be written: {}; {}",
+                    trouble.text, trouble.remedy
                 );
                 return Err(trouble.error(operation, message));
             }
@@ -175,8 +185,8 @@ impl Shared {
                 return Ok(());
             }
             if let Some(trouble) = &state.trouble {
-                let text = &trouble.text;
-                let message = format!("the rows are visible, but not on disk: {text}; it is tried again");
+                let Trouble { text, remedy, .. } = trouble;
+                let message = format!("the rows are visible, but not on disk: {text}; {remedy}");
                 return Err(trouble.error("wait", message));
             }
             let left = deadline.map_or(LOOK_EVERY, |deadline| deadline.saturating_duration_since(graph::env::now()));
@@ -213,10 +223,9 @@ impl Shared {
     }
 
     /// Lets the thread come to its end: what waits is written, and the folder let go.
-    pub(crate) fn close(&self) -> Result<(), Error> {
+    pub(crate) fn close(&self) {
         self.lock().closing = true;
         self.changed.notify_all();
-        Ok(())
     }
 
     /// Lets the folder go. An error if something could not be written.
@@ -237,37 +246,52 @@ impl Shared {
     pub(crate) fn run(self: &Arc<Self>, grown: impl Fn()) {
         while let Some(steps) = self.next() {
             let mut bodies = Vec::with_capacity(steps.len());
-            let mut freed = 0;
-            for (step, stored) in steps {
-                freed += stored.iter().map(bytes).sum::<u64>();
+            let (mut freed, mut unwritable) = (0, None);
+            for Ended { step, stored, bytes } in steps {
+                freed += bytes;
                 match body(stored) {
                     Ok(body) => bodies.push((step, body)),
-                    Err(what) => self.fail(&what, &self.path.display().to_string(), None),
+                    Err(what) => {
+                        unwritable = Some(format!("step {step} has no form on disk: {what}"));
+                        break;
+                    }
                 }
             }
-            if !self.write(&bodies) {
+            if !bodies.is_empty() && !self.write(&bodies) {
                 return;
             }
             let mut state = self.lock();
             state.bytes = state.bytes.saturating_sub(freed);
+            if let Some(what) = &unwritable {
+                // Steps behind it change rows that the log does not have: nothing more is written.
+                state.trouble = Some(self.lasting(what, "the folder has all steps before it; restore it"));
+            }
             drop(state);
             self.changed.notify_all();
+            if let Some(what) = unwritable {
+                return events::note(Level::Error, format!("durable rows are written no more: {what}"));
+            }
             grown();
         }
     }
 
+    /// A trouble that does not pass.
+    fn lasting(&self, text: &str, remedy: &'static str) -> Trouble {
+        Trouble { text: text.to_owned(), remedy, path: self.path.display().to_string(), errno: None }
+    }
+
     /// The steps that wait, once there are any; none when it is closed.
-    fn next(&self) -> Option<Vec<(u64, Vec<Stored>)>> {
+    fn next(&self) -> Option<Vec<Ended>> {
         let mut state = self.lock();
         loop {
             if !state.waiting.is_empty() {
                 // One write is not so large that a segment outgrows its size by much.
                 let (mut most, mut held) = (0, 0);
-                for (_, stored) in state.waiting.iter().take(RECORDS) {
+                for ended in state.waiting.iter().take(RECORDS) {
                     if most > 0 && held >= GROUP_BYTES {
                         break;
                     }
-                    held += stored.iter().map(bytes).sum::<u64>();
+                    held += ended.bytes;
                     most += 1;
                 }
                 return Some(state.waiting.drain(..most).collect());
@@ -306,7 +330,8 @@ impl Shared {
                         Error::Log(error) => (error.path().display().to_string(), os_error(error)),
                         _ => (self.path.display().to_string(), None),
                     };
-                    state.trouble = Some(Trouble { text: error.to_string(), path, errno });
+                    let remedy = "it is tried again, and goes on when the disk does";
+                    state.trouble = Some(Trouble { text: error.to_string(), remedy, path, errno });
                     self.changed.notify_all();
                     if !was {
                         let text = format!("durable rows are not written: {error}; it is tried again");
@@ -319,11 +344,6 @@ impl Shared {
                 }
             }
         }
-    }
-
-    fn fail(&self, what: &str, path: &str, errno: Option<i32>) {
-        self.lock().trouble = Some(Trouble { text: what.to_owned(), path: path.to_owned(), errno });
-        self.changed.notify_all();
     }
 }
 
@@ -340,17 +360,66 @@ pub(crate) fn append(log: &mut Log, records: &[(&str, &[u8])]) -> Result<u64, Er
     Ok(first)
 }
 
-/// The record of one step.
+/// The record of one step. A panic of what encodes it is an error: the thread that writes must live to say so.
 fn body(stored: Vec<Stored>) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    for stored in stored {
-        Change::of(stored).put(&mut body)?;
-    }
-    Ok(body)
+    let encoded = || {
+        let mut body = Vec::new();
+        stored.into_iter().try_for_each(|stored| Change::of(stored).put(&mut body))?;
+        Ok(body)
+    };
+    catch_unwind(AssertUnwindSafe(encoded)).unwrap_or_else(|_| Err("its rows could not be encoded".to_owned()))
 }
 
 fn bytes(stored: &Stored) -> u64 {
     let added = stored.writes.added.iter().flat_map(|(_, cells)| cells);
     let modified = stored.writes.modified.iter().flatten().map(|(_, cells)| cells);
     added.chain(modified).map(|cells| cells.get_array_memory_size() as u64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use arrow_array::Int64Array;
+    use column::Chunk;
+    use engine::{TableUpdate, Writes};
+    use graph::{Settings, UpdateGraph};
+    use rowset::RowSet;
+
+    use super::*;
+
+    /// What a source of two columns stores; columns of unequal length have no form on disk.
+    fn stored(step: Step, lengths: [usize; 2]) -> Stored {
+        let rows = RowSet::flat(lengths[0] as u64);
+        let cells = lengths.map(|len| Arc::new(Int64Array::from(vec![1; len])) as Chunk).to_vec();
+        let writes = Writes { added: vec![(rows.clone(), cells)], ..Writes::default() };
+        Stored { source: 0, step, writes, update: TableUpdate::of_added(rows), next: 1 }
+    }
+
+    #[test]
+    fn a_step_that_has_no_form_on_disk_is_told_and_nothing_is_written_behind_it() {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("tickframe-writer-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        let graph = UpdateGraph::new(Settings::default());
+        let shared = Shared::new(Log::open(&folder).unwrap(), graph.downgrade());
+        let own = shared.clone();
+        let thread = std::thread::spawn(move || own.run(|| {}));
+        for (step, lengths) in [(1, [2, 2]), (2, [3, 2]), (3, [1, 1])] {
+            shared.stored(stored(Step::new(step), lengths));
+            graph.step().unwrap();
+        }
+        let timeout = Some(Duration::from_secs(60));
+        let lost = shared.wait(3, timeout, &mut || true).unwrap_err().to_string();
+        assert!(lost.contains("step 2 has no form on disk") && lost.contains("restore it"), "{lost}");
+        assert!(shared.wait(2, timeout, &mut || true).is_err());
+        shared.wait(1, timeout, &mut || true).unwrap();
+        let refused = shared.admit("append").unwrap_err().to_string();
+        assert!(refused.contains("nothing was queued") && refused.contains("step 2"), "{refused}");
+        thread.join().unwrap();
+        assert_eq!(shared.with_log(|log| Ok(log.last())).unwrap(), Some(0));
+        shared.close();
+        assert!(shared.let_go().is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
