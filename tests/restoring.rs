@@ -307,3 +307,31 @@ fn what_cannot_be_taken_up_is_told() {
     assert!(differs.contains("made as append_table, and is asked for as input_table"), "{differs}");
     assert!(restore(&scratch.path("nowhere")).err().unwrap().to_string().contains("no such folder"));
 }
+
+#[test]
+fn a_checkpoint_that_failed_is_made_good_by_the_next() {
+    let scratch = Scratch::new();
+    let path = scratch.path("graph");
+    let feeding = || Feeding { name: Some("numbers".into()), ..Feeding::default() };
+    let schema = numbers(0..0).schema();
+    let opened = Opened::at(&path).unwrap();
+    let table = AppendTable::fed(&opened.graph, schema.clone(), feeding()).unwrap();
+    table.append(&numbers(0..5)).unwrap();
+    opened.graph.step().unwrap();
+    assert!(!opened.durable.checkpoint(&Asked::default()).unwrap().whole);
+    opened.durable.close().unwrap();
+    drop((table, opened));
+    // The table is made anew, so that its rows take the place of those before; the first try finds something in its way.
+    let opened = Opened::at(&path).unwrap();
+    let table = AppendTable::fed(&opened.graph, schema, feeding()).unwrap();
+    table.append(&numbers(7..9)).unwrap();
+    opened.graph.step().unwrap();
+    let in_the_way: Vec<PathBuf> = (0..20).map(|number| path.join(format!("base-{number:020}.part"))).collect();
+    in_the_way.iter().for_each(|path| fs::create_dir(path).unwrap());
+    assert!(opened.durable.checkpoint(&Asked::default()).is_err());
+    in_the_way.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    assert!(opened.durable.checkpoint(&Asked::default()).unwrap().whole);
+    let found = restored_copy(&scratch, &path).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(plain(table.table()).first_difference(&found[0].1), None);
+}

@@ -61,6 +61,8 @@ pub(crate) struct Folder {
     catalog: Mutex<Catalog>,
     /// One checkpoint at a time; tables without a journal, by identity.
     tracked: Mutex<HashMap<usize, Tracked>>,
+    /// Tables whose rows the folder does not have, though it names them: a checkpoint is under way, or failed.
+    without_rows: Mutex<HashMap<u64, Known>>,
     /// A checkpoint that the log asked for.
     aside: Mutex<Option<JoinHandle<()>>>,
 }
@@ -104,6 +106,7 @@ impl Folder {
             begin,
             catalog: Mutex::new(catalog),
             tracked: Mutex::default(),
+            without_rows: Mutex::default(),
             aside: Mutex::default(),
         }
     }
@@ -118,6 +121,15 @@ impl Folder {
 
     pub(crate) fn keep(&self, kept: Kept) {
         self.catalog().keep(kept);
+    }
+
+    fn without_rows(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
+        self.without_rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the folder has of a table that it names.
+    fn known(&self, id: u64) -> Known {
+        self.without_rows().get(&id).copied().unwrap_or(Known::Rows)
     }
 
     fn one_at_a_time(&self) -> MutexGuard<'_, HashMap<usize, Tracked>> {
@@ -219,7 +231,7 @@ impl Folder {
             saved.push(self.saved_table(source, own(source), tracked, declare)?);
         }
         let trackers: Vec<Arc<Tracker>> = saved.iter().filter_map(|(_, tracker, _)| tracker.clone()).collect();
-        trackers.iter().for_each(|tracker| tracker.hold(true));
+        trackers.iter().for_each(|tracker| tracker.hold());
         let tables: Vec<Table> = sources.iter().map(|source| source.table.clone()).collect();
         // Rows that come while the copies are made may raise a table's next key above its rows: no harm, keys only grow.
         let (moment, copies) = engine::snapshot_at(&tables).map_err(Error::engine("checkpoint"))?;
@@ -250,8 +262,7 @@ impl Folder {
         if let Some(known) = tracked.get(&source.table.identity()) {
             let saved = self.catalog().table(known.id).cloned();
             let saved = saved.ok_or_else(|| Error::refused(&self.path, "a saved table is not in its catalog"))?;
-            let has = if known.tracker.has_base() { Known::Rows } else { Known::Nothing };
-            return Ok((saved, Some(known.tracker.clone()), has));
+            return Ok((saved, Some(known.tracker.clone()), self.known(known.id)));
         }
         let kind = Kind::of(&source.kind);
         let schema = source.table.schema().clone();
@@ -262,11 +273,12 @@ impl Folder {
             None => (self.new_table(name, kind, schema), Known::Nothing),
         };
         let tracker = Arc::new(Tracker::new(RowSet::new(), table.schema.fields().len()));
-        tracker.hold(true);
+        tracker.hold();
         source.follow(table.id, Arc::new(Ear(Arc::downgrade(&tracker))));
         if known == Known::Nothing {
             declare(&table.bytes(0).map_err(words(&self.path))?)?;
         }
+        self.without_rows().insert(table.id, known);
         self.note(table.clone());
         let weak = source.table.downgrade();
         tracked.insert(source.table.identity(), Tracked { id: table.id, table: weak, tracker: tracker.clone() });
@@ -286,10 +298,14 @@ impl Folder {
     fn fixed(&self, name: &str, table: &Table, declare: &dyn Fn(&[u8]) -> Result<(), Error>) -> Result<Taken, Error> {
         let found = self.catalog().named(name).cloned();
         let (saved, known) = match found {
-            Some(saved) => (saved, Known::Rows),
+            Some(saved) => {
+                let known = self.known(saved.id);
+                (saved, known)
+            }
             None => {
                 let saved = self.new_table(Some(name.to_owned()), Kind::Static, table.schema().clone());
                 declare(&saved.bytes(0).map_err(words(&self.path))?)?;
+                self.without_rows().insert(saved.id, Known::Nothing);
                 self.note(saved.clone());
                 (saved, Known::Nothing)
             }
@@ -429,8 +445,8 @@ impl Folder {
 
     /// What was taken is on disk: the next checkpoint begins behind it.
     fn saved(&self, taken: &[Taken], moment: u64) -> Result<(), Error> {
-        for Taken { copy, tracker, .. } in taken {
-            // The folder has its rows now.
+        for Taken { saved, copy, tracker, .. } in taken {
+            self.without_rows().remove(&saved.id);
             if let Some(tracker) = tracker {
                 let rows = copy.rows().map_err(Error::engine("checkpoint"))?;
                 tracker.saved(moment, rows);

@@ -21,29 +21,22 @@ struct State {
     updates: Vec<(u64, TableUpdate)>,
     /// Whether a checkpoint is under way, which wants the updates up to a step it does not know yet.
     held: bool,
-    /// Whether a checkpoint holds the table.
-    based: bool,
 }
 
 impl Tracker {
     /// Nothing has changed since the table had these rows.
     pub(crate) fn new(rows: RowSet, columns: usize) -> Tracker {
         let merged = Merged::new(rows, columns);
-        Tracker { columns, state: Mutex::new(State { merged, updates: Vec::new(), held: false, based: false }) }
+        Tracker { columns, state: Mutex::new(State { merged, updates: Vec::new(), held: false }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps updates apart until the checkpoint is over.
-    pub(crate) fn hold(&self, held: bool) {
-        self.lock().held = held;
-    }
-
-    /// Whether a checkpoint holds the table: what changed is then a change to it.
-    pub(crate) fn has_base(&self) -> bool {
-        self.lock().based
+    /// Keeps updates apart until the checkpoint is saved.
+    pub(crate) fn hold(&self) {
+        self.lock().held = true;
     }
 
     /// What changed up to a step, as one.
@@ -59,7 +52,7 @@ impl Tracker {
         let mut state = self.lock();
         let before = std::mem::replace(&mut state.merged, Merged::new(rows, self.columns));
         state.updates.retain(|(at, _)| *at > step);
-        (state.based, state.held) = (true, false);
+        state.held = false;
         drop(state);
         drop(before);
     }
