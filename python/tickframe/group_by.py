@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native, describe, formulas
 from tickframe.arguments import check_all
+from tickframe.bounds import warn_of_groups
 from tickframe.describe import short
 from tickframe.errors import ColumnNotFoundError
 from tickframe.expr import Expr, flatten, spread
@@ -29,7 +30,7 @@ __all__ = ["GroupBy"]
 class GroupBy:
     """Groups of a table, as `Table.group_by` gives them."""
 
-    __slots__ = ("_initial", "_keys", "_on_error", "_preserve_empty", "_table")
+    __slots__ = ("_bounds", "_initial", "_keys", "_on_error", "_preserve_empty", "_table")
 
     def __init__(
         self,
@@ -38,12 +39,14 @@ class GroupBy:
         on_error: OnError,
         preserve_empty: bool = False,
         initial_groups: Table | None = None,
+        bounds: str | None = None,
     ) -> None:
         self._table = table
         self._keys = keys
         self._on_error: OnError = on_error
         self._preserve_empty = preserve_empty
         self._initial = named_groups("group_by", initial_groups)
+        self._bounds = bounds
 
     def __repr__(self) -> str:
         keys = ", ".join(str(key) for key in self._keys)
@@ -74,7 +77,9 @@ class GroupBy:
         keys = [formulas.bind(key, native, "group_by") for key in self._keys]
         taken = {key.bare_column() for key in keys}
         made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
-        standing = (self._preserve_empty, self._initial)
+        standing = (self._preserve_empty, self._initial, self._bounds)
+        if keys and self._bounds is None:
+            warn_of_groups("group_by", self._table, 'state_ttl="1h" or max_groups=1_000_000')
         return table_of(_native.aggregate("group_by", native, keys, made, self._on_error, *standing))
 
     def _all(self, aggregate: Callable[[Expr], Expr]) -> Table:
@@ -105,6 +110,10 @@ class GroupBy:
 
     def _keyed(self) -> tuple[Table, list[str]]:
         """The table with the keys as columns, and their names."""
+        if self._bounds is not None:
+            raise ValueError(
+                "state_ttl and max_groups are of aggregates, one row a group; head and tail give rows of the table"
+            )
         if self._preserve_empty or self._initial is not None:
             raise ValueError(
                 "preserve_empty and initial_groups are of aggregates, one row a group; head and tail give rows of the table"

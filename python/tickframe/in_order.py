@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
 from tickframe.arguments import check_all
+from tickframe.bounds import held, row_bounds, warn_of_rows
 from tickframe.describe import short
 from tickframe.durations import distance
 from tickframe.given import given
 from tickframe.group_by import aggregates
-from tickframe.handles import made, table_of
+from tickframe.handles import itself, made, table_of
 from tickframe.names import names_of, pair, pairs
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
+    from tickframe.bounds import WhenFull
     from tickframe.expr import Expr
     from tickframe.joins import Frame
     from tickframe.names import Names
@@ -61,6 +63,9 @@ class InOrder:
         allow_exact_matches: bool = True,
         joins: Names | None = None,
         suffix: str = "_right",
+        state_ttl: float | str | _dt.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """All rows of this table, each with the right row nearest in order.
 
@@ -79,6 +84,9 @@ class InOrder:
             allow_exact_matches: whether an equal value matches.
             joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
             suffix: appended to a right name that this table has too.
+            state_ttl: how long rows are held, as in `join`.
+            max_rows: how many rows of each live table are held, as in `join`.
+            when_full: as in `join`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -86,6 +94,10 @@ class InOrder:
             ValueError: a tolerance below 0, or one that is not finite.
         """
         right = given("join_asof", "the other side", other)
+        bounds = row_bounds("join_asof", state_ttl, max_rows, when_full)
+        left, right = (held("join_asof", table, bounds) for table in (itself(self), right))
+        if bounds is None:
+            warn_of_rows("join_asof", left, right)
         options = _nearest_in_order(
             "join_asof",
             on,
@@ -97,7 +109,7 @@ class InOrder:
             allow_exact_matches=allow_exact_matches,
             suffix=suffix,
         )
-        return made("join_asof", {"asof_join": options}, self, right)
+        return made("join_asof", {"asof_join": options}, left, right)
 
     def join_asof_now(
         self,

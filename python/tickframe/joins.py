@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tickframe import _native
 from tickframe.arguments import check_all, checked
+from tickframe.bounds import held, row_bounds, warn_of_rows
 from tickframe.describe import named, short
 from tickframe.foreign import array_like
 from tickframe.given import given
-from tickframe.handles import is_table, made, table_of
+from tickframe.handles import is_table, itself, made, table_of
 from tickframe.names import names_of, pairs
 
 if TYPE_CHECKING:
+    import datetime
+
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
+    from tickframe.bounds import WhenFull
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
     from tickframe.table import Table
@@ -61,6 +65,9 @@ class Joins:
         nulls_equal: bool = False,
         validate: Literal["m:m", "m:1", "1:m", "1:1"] | None = None,
         coalesce: bool | None = None,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """Every pair of a row of this table and a row of `other` that has its key, as both tables change.
 
@@ -81,6 +88,19 @@ class Joins:
         >>> len(orders.join(staff, how="cross"))
         9
 
+        Streams are joined within bounds:
+
+        >>> g = tf.Graph()
+        >>> asked, given = tf.blink_table({"id": int}, graph=g), tf.blink_table({"id": int, "answer": str}, graph=g)
+        >>> met = asked.join(given, on="id", max_rows=2)
+        >>> for id in [1, 2, 3]:
+        ...     _ = asked.append({"id": id})
+        ...     _ = g.step()
+        >>> _ = given.append({"id": [1, 3], "answer": ["late", "in time"]})
+        >>> _ = g.step()
+        >>> met.rows(), met.counted["evicted_rows"]
+        ([(3, 'in time')], 1)
+
         Args:
             other: the right table.
             on: key columns of both tables; or `left_on` and `right_on`. A cross join has none.
@@ -98,6 +118,12 @@ class Joins:
             coalesce: whether a key has one column: the key columns of `other` are left out, in a right join those of this
                 table, and in a full join a key is that of the side that is there. It has, unless this is False; in a
                 full join only if this is True.
+            state_ttl: how long rows of live tables are held: seconds, a timedelta or text such as ``"1h"``; until the `watermark` of their
+                table is so much later than their time, where it has one, else for so long after they came, by the clock of the
+                graph. Then they are let go: what they met leaves the result, and what is known of them is freed. A row of a blink
+                table is held as any other, so that the result is no blink table.
+            max_rows: how many rows of each live table are held; of more, the oldest are let go.
+            when_full: with `max_rows`, whether rows are let go (``"evict"``), or the table fails with a ResourceError.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -105,7 +131,9 @@ class Joins:
             MatchError: a key has more rows than `validate` says. Of a live table it is the cause of its failure.
             ResourceError: more pairs than there is memory for.
         """
-        right = given("join", "the other side", other)
+        left, right = _held(
+            "join", itself(self), given("join", "the other side", other), state_ttl, max_rows, when_full
+        )
         if how not in _HOWS:
             one_of = ", ".join(f'"{word}"' for word in _HOWS[:-1])
             raise ValueError(
@@ -116,7 +144,7 @@ class Joins:
         if validate not in _COUNTS:
             raise ValueError(f'join: validate must be "m:m", "m:1", "1:m" or "1:1", not {short(validate)}')
         if how in {"semi", "anti"}:
-            return _member("join", self, right, keys, inside=how == "semi", nulls_equal=nulls_equal)
+            return _member("join", left, right, keys, inside=how == "semi", nulls_equal=nulls_equal)
         options = {
             "on": keys,
             "how": how,
@@ -125,7 +153,7 @@ class Joins:
             "validate": _COUNTS[validate],
             "coalesce": coalesce if coalesce is not None else how != "full",
         }
-        return made("join", {"join": options}, self, right)
+        return made("join", {"join": options}, left, right)
 
     def natural_join(
         self,
@@ -137,6 +165,9 @@ class Joins:
         multiple: Literal["error", "first", "last"] = "error",
         nulls_equal: bool = False,
         on_error: OnError = "fail",
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """All rows of this table, each with the columns of the one row of `other` that has its key, or nulls.
 
@@ -151,6 +182,9 @@ class Joins:
             on_error: with ``multiple="error"``, what becomes of a row that meets several right rows: ``"fail"`` the
                 table, the right columns are ``"null"``, or the row is left out (``"drop"``) as long as there are several.
                 Both are told in `errors`.
+            state_ttl: how long rows are held, as in `join`.
+            max_rows: how many rows of each live table are held, as in `join`.
+            when_full: as in `join`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -158,6 +192,7 @@ class Joins:
             MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
         """
         right = given("natural_join", "the other side", other)
+        left, right = _held("natural_join", itself(self), right, state_ttl, max_rows, when_full)
         if multiple not in {"error", "first", "last"}:
             raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
         if on_error not in {"fail", "null", "drop"}:
@@ -170,7 +205,7 @@ class Joins:
             "nulls_equal": nulls_equal,
             "on_error": on_error,
         }
-        return made("natural_join", {"natural_join": options}, self, right)
+        return made("natural_join", {"natural_join": options}, left, right)
 
     def exact_join(
         self,
@@ -392,6 +427,21 @@ def multi_join(
         raise ValueError("multi_join: give at least one table")
     options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal, "suffix": suffix}
     return made("multi_join", {"multi_join": options}, *each)
+
+
+def _held(
+    operation: str,
+    left: Table,
+    right: Table,
+    state_ttl: float | str | datetime.timedelta | None,
+    max_rows: int | None,
+    when_full: str,
+) -> tuple[Table, Table]:
+    """The rows of both tables that a join of them holds."""
+    bounds = row_bounds(operation, state_ttl, max_rows, when_full)
+    if bounds is None:
+        warn_of_rows(operation, left, right)
+    return held(operation, left, bounds), held(operation, right, bounds)
 
 
 def _set(operation: str, set_table: object, cols: Names) -> tuple[list[tuple[str, str]], Table]:

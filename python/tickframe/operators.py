@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tickframe import _native
 from tickframe.arguments import check_all, text
+from tickframe.bounds import group_bounds, warn_of_groups
 from tickframe.describe import named, short
 from tickframe.expr import Expr, flatten, spread
 from tickframe.formulas import Formula, bind
@@ -16,9 +17,11 @@ from tickframe.handles import itself, table_of
 from tickframe.names import names_of, pair
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
+    from tickframe.bounds import WhenFull
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
@@ -80,7 +83,16 @@ class UpdateBy:
 
     __slots__ = ()
 
-    def update_by(self, ops: Operators, by: Names | None = None, *, reset: IntoExpr | None = None) -> Table:
+    def update_by(
+        self,
+        ops: Operators,
+        by: Names | None = None,
+        *,
+        reset: IntoExpr | None = None,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+    ) -> Table:
         """All columns, and beside them columns that are computed from the rows of each group, in row order.
 
         The rows stay as they are. A column of a name that is there takes its place. One call computes all its operators
@@ -99,6 +111,12 @@ class UpdateBy:
             by: the columns that make groups; all rows are one without it.
             reset: a condition, as a formula or an expression: all values begin anew in each row of the group in which it is
                 true. ``tf.col("day") != tf.col("day").shift()`` is true where another day begins.
+            state_ttl: how long after its last row what is known of a group is held, of a blink table or a live one to whose end
+                rows come: seconds, a timedelta or text, told by the `watermark` where the table has one, else by the clock of
+                the graph. Then it is let go: the rows stay, and values begin anew if the key comes again. Of operators whose
+                values run on, not of windows.
+            max_groups: of how many groups something is known; of more, those are let go that had no row for the longest time.
+            when_full: with `max_groups`, whether groups are let go (``"evict"``), or the table fails with a ResourceError.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -128,7 +146,11 @@ class UpdateBy:
         if reset is not None:
             inputs.append(_condition(reset, sys._getframe(1), table))
         written = json.dumps(operators)
-        return table_of(_native.update_by("update_by", table._native, keys, inputs, written, reset is not None))
+        bounds = group_bounds("update_by", state_ttl, max_groups, when_full)
+        if keys and bounds is None:
+            warn_of_groups("update_by", table, 'state_ttl="1h" or max_groups=1_000_000')
+        made = _native.update_by("update_by", table._native, keys, inputs, written, reset is not None, bounds)
+        return table_of(made)
 
 
 def _condition(reset: object, frame: FrameType, table: Table) -> _native.Expr:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tickframe import _native, control, sequential
 from tickframe.arguments import check_all, text
 from tickframe.beside import parted, with_values
+from tickframe.bounds import group_bounds, warn_of_groups
 from tickframe.by_groups import ByGroups
 from tickframe.cells import Cells
 from tickframe.describe import named, short
@@ -48,9 +49,11 @@ from tickframe.windows import Windows
 from tickframe.writing import Writing
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Callable, Iterable, Sequence
 
     from tickframe.arguments import OnError
+    from tickframe.bounds import WhenFull
     from tickframe.control import Filter, Selectable
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
@@ -401,24 +404,43 @@ class Table(
         """
         return Table(sequential.where(self._native, filters, sys._getframe(1), "where_one_of", on_error, one_of=True))
 
-    def unique(self, subset: Names | None = None, keep: Literal["first", "last", "any"] = "first") -> Table:
+    def unique(
+        self,
+        subset: Names | None = None,
+        keep: Literal["first", "last", "any"] = "first",
+        *,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+        keep_results: bool = False,
+    ) -> Table:
         """One row of each distinct combination of values.
 
         Args:
             subset: the columns that decide; all without it.
             keep: which row stays, ``"first"`` or ``"last"``; ``"any"`` is the first.
+            state_ttl: how long after its last row a combination is held, as in `group_by`. One that comes again later is new.
+            max_groups: how many combinations are held, as in `group_by`.
+            when_full: as in `group_by`.
+            keep_results: as in `group_by`. With ``keep="first"`` over a stream the result is then the stream without what came
+                again within `state_ttl`.
         """
         if keep not in {"first", "last", "any"}:
             raise ValueError(f'keep must be "first", "last" or "any", not {short(keep)}')
         names = None if subset is None else names_of([subset], "unique")
-        return Table(_native.unique(self._native, names, keep == "last"))
+        bounds = group_bounds("unique", state_ttl, max_groups, when_full, keep_results)
+        if bounds is None:
+            warn_of_groups("unique", self, 'state_ttl="1h" or max_groups=1_000_000')
+        return Table(_native.unique(self._native, names, keep == "last", bounds))
 
     def first_by(self, by: Names) -> Table:
-        """The first row of each group."""
+        """The first row of each group; `unique` bounds how many are held."""
+        warn_of_groups("first_by", self, 'unique(..., state_ttl="1h") or unique(..., max_groups=1_000_000)')
         return Table(_native.first_by(self._native, names_of([by], "first_by")))
 
     def last_by(self, by: Names) -> Table:
-        """The last row of each group."""
+        """The last row of each group; ``unique(keep="last")`` bounds how many are held."""
+        warn_of_groups("last_by", self, 'unique(..., keep="last", state_ttl="1h") or max_groups=1_000_000')
         return Table(_native.last_by(self._native, names_of([by], "last_by")))
 
     # Columns ----------------------------------------------------------------------------------------------
@@ -608,6 +630,10 @@ class Table(
         on_error: OnError = "fail",
         preserve_empty: bool = False,
         initial_groups: Table | None = None,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+        keep_results: bool = False,
         **named: IntoExpr,
     ) -> GroupBy:
         """Groups of equal keys, in order of first appearance; null is a key of its own.
@@ -621,6 +647,13 @@ class Table(
                 or the group is left out. All are told in `errors` of the result.
             preserve_empty: as in `agg_by`.
             initial_groups: as in `agg_by`.
+            state_ttl: how long after its last row a group is held, of a live table that only gains rows or a blink table: seconds,
+                a timedelta, or text such as ``"1h"``. It is told by the `watermark`, where the table has one, and the greatest
+                time of the group's rows, else by the clock of the graph. Then the group is let go: its row leaves the result and
+                its state is freed; if the key comes again it is a new group, at the end.
+            max_groups: how many groups are held. Of more, those are let go that had no row for the longest time.
+            when_full: with `max_groups`, whether groups are let go (``"evict"``), or the table fails with a ResourceError.
+            keep_results: whether the row of a group that is let go stays in the result as it was.
             **named: ``name=expression`` keys.
 
         >>> import tickframe as tf
@@ -628,6 +661,16 @@ class Table(
         >>> n = t.group_by("k", on_error="null").agg(total=tf.col("x").cast(tf.Int64).sum())
         >>> n.to_dicts(), n.errors.to_dict()["row_key"]
         ([{'k': 'a', 'total': 1}, {'k': 'b', 'total': 3}], [1])
+
+        What a stream without an end leaves behind is bounded:
+
+        >>> clicks = tf.blink_table({"user": str}, graph=tf.Graph())
+        >>> last_two = clicks.group_by("user", max_groups=2).len()
+        >>> for user in ["ann", "bob", "ann", "cid"]:
+        ...     _ = clicks.append({"user": user})
+        ...     _ = clicks.graph.step()
+        >>> last_two.rows(), last_two.counted["evicted_groups"]
+        ([('ann', 2), ('cid', 1)], 1)
         """
         del maintain_order
         flat = flatten(keys)
@@ -640,6 +683,7 @@ class Table(
             on_error,
             preserve_empty,
             initial_groups,
+            group_bounds("group_by", state_ttl, max_groups, when_full, keep_results),
         )
 
     def agg_by(
@@ -650,6 +694,10 @@ class Table(
         *,
         preserve_empty: bool = False,
         initial_groups: Table | None = None,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+        keep_results: bool = False,
     ) -> Table:
         """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
 
@@ -677,11 +725,18 @@ class Table(
                 with the keys that ever were. Without `by` there is then a row of an empty table too.
             initial_groups: a static table with the key columns: its groups come first, in its order. With `preserve_empty`
                 they are there from the start.
+            state_ttl: as in `group_by`, and so the others.
+            max_groups: as in `group_by`.
+            when_full: as in `group_by`.
+            keep_results: as in `group_by`.
         """
         keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
+        bounds = group_bounds("agg_by", state_ttl, max_groups, when_full, keep_results)
+        if keys and bounds is None:
+            warn_of_groups("agg_by", self, 'state_ttl="1h" or max_groups=1_000_000')
         made = aggregates("agg_by", self, [aggs], {})
         initial = named_groups("agg_by", initial_groups)
-        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error, preserve_empty, initial))
+        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error, preserve_empty, initial, bounds))
 
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")

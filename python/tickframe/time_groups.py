@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native, formulas
-from tickframe.arguments import check_all, encodable
+from tickframe.arguments import check_all, count, encodable
+from tickframe.bounds import warn_of_windows
 from tickframe.describe import named, short
 from tickframe.durations import nanoseconds
 from tickframe.expr import flatten, spread
@@ -65,6 +66,8 @@ class TimeGroups:
         keys = [formulas.bind(key, native, self._operation) for key in self._keys]
         taken = {key.bare_column() for key in keys} | {self._how["stamp"]}
         made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
+        if self._table.attributes.get("watermark") != self._how["stamp"]:
+            warn_of_windows(self._operation, self._table, str(self._how["stamp"]))
         make = _native.time_sessions if self._operation == "session" else _native.time_windows
         return table_of(make(self._operation, native, json.dumps(self._how), keys, made, self._on_error))
 
@@ -94,6 +97,7 @@ class WindowedInTime(Watermarked):
         late: Literal["drop", "keep", "table"] = "drop",
         allowed_lateness: float | str | datetime.timedelta | None = None,
         keep_results: bool = True,
+        max_rows: int | None = None,
         on_error: OnError = "fail",
     ) -> TimeGroups:
         """Windows of time: every row is in each window that holds its time, also in one that begins before the first row.
@@ -129,6 +133,8 @@ class WindowedInTime(Watermarked):
             allowed_lateness: how much later than the watermark rows still count, and windows stay open: seconds, a timedelta, or
                 text. ``late="keep"`` wants it.
             keep_results: whether windows that have closed stay in the result. What they were made of is freed in any case.
+            max_rows: over a `watermark`, how many rows windows that are open may hold, each once; with more the table fails with a
+                ResourceError. `counted` tells how many are held.
             on_error: what becomes of a row that cannot be computed, as in `group_by`. A row without a time belongs to no window:
                 it fails the table, or is told in `errors`.
 
@@ -147,7 +153,7 @@ class WindowedInTime(Watermarked):
             "closed": closed,
             "label": label,
             "boundaries": bool(include_boundaries),
-            **_closing("group_by_dynamic", emit, late, allowed_lateness, keep_results),
+            **_closing("group_by_dynamic", emit, late, allowed_lateness, keep_results, max_rows),
         }
         return TimeGroups("group_by_dynamic", table, how, _keys(table, group_by, "group_by_dynamic"), on_error)
 
@@ -161,6 +167,7 @@ class WindowedInTime(Watermarked):
         late: Literal["drop", "keep", "table"] = "drop",
         allowed_lateness: float | str | datetime.timedelta | None = None,
         keep_results: bool = True,
+        max_rows: int | None = None,
         on_error: OnError = "fail",
     ) -> TimeGroups:
         """Sessions: runs of rows no two neighbours of which, in order of time, lie further apart than `gap`.
@@ -191,6 +198,7 @@ class WindowedInTime(Watermarked):
             late: over a `watermark`, what becomes of rows that come too late, as in `group_by_dynamic`.
             allowed_lateness: how much later than the watermark rows still count.
             keep_results: whether sessions that have closed stay in the result.
+            max_rows: over a `watermark`, how many rows sessions that are open may hold, as in `group_by_dynamic`.
             on_error: what becomes of a row that cannot be computed, as in `group_by`. A row without a time belongs to no session:
                 it fails the table, or is told in `errors`.
 
@@ -204,7 +212,7 @@ class WindowedInTime(Watermarked):
         far = nanoseconds(gap, "session: gap")
         if far < 0:
             raise ValueError(f"session: gap must be 0 or longer, not {short(gap)}")
-        closing = _closing("session", emit, late, allowed_lateness, keep_results)
+        closing = _closing("session", emit, late, allowed_lateness, keep_results, max_rows)
         how: dict[str, object] = {"stamp": ts, "gap": far, **closing}
         return TimeGroups("session", table, how, _keys(table, group_by, "session"), on_error)
 
@@ -225,6 +233,7 @@ def _closing(
     late: str,
     allowed_lateness: float | str | datetime.timedelta | None,
     keep_results: bool,
+    max_rows: int | None,
 ) -> dict[str, object]:
     """What becomes of windows as the watermark moves on, as plans write it; nothing where nothing was said."""
     for given, what, options in ((emit, "emit", ("update", "final")), (late, "late", ("drop", "keep", "table"))):
@@ -245,10 +254,12 @@ def _closing(
         raise ValueError(
             f'{operation}: late="keep" keeps windows open for late rows; say for how long: allowed_lateness="1h"'
         )
-    said = (emit, late, allowed, bool(keep_results))
-    if said == ("update", "drop", 0, True):
+    said = (emit, late, allowed, bool(keep_results), max_rows)
+    if said == ("update", "drop", 0, True, None):
         return {}
     closing = {"emit": emit, "late": late, "allowed_lateness": allowed, "forget_results": not keep_results}
+    if max_rows is not None:
+        closing["max_rows"] = count(max_rows, f"{operation}: max_rows")
     return {"closing": closing}
 
 

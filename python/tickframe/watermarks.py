@@ -91,9 +91,25 @@ class Watermarked:
 
     @property
     def counted(self) -> Mapping[str, int]:
-        """What was counted of rows that this table of windows does not have.
+        """What was counted of rows that came too late, and of what this table holds and has let go.
 
-        ``late``: rows that came, or changed, too late; ``late_removals``: rows that were removed, or changed, when that was too
-        late. Empty for a table of anything else.
+        ``late``: rows that came, or changed, too late for windows over a `watermark` or for `state_ttl`; ``late_removals``: rows
+        that were removed, or changed, when that was too late for their window; ``held_rows`` and ``held_groups``: how many are
+        held now, of windows that are open, by ``max_rows=``, ``max_groups=`` or ``state_ttl=``; ``evicted_rows`` and
+        ``evicted_groups``: how many were let go by these. Empty for a table of anything else. A source has `counters` of
+        its queue.
         """
         return MappingProxyType(dict(itself(self)._native.counted()))
+
+    def counters(self) -> dict[str, int]:
+        """What is counted for this table; of a table that is no source, what `counted` tells.
+
+        >>> import tickframe as tf
+        >>> seen = tf.blink_table({"id": int}, graph=tf.Graph())
+        >>> once = seen.unique(max_groups=2)
+        >>> _ = seen.append({"id": [1, 2, 3, 3]})
+        >>> _ = seen.graph.step()
+        >>> once.rows(), once.counters()
+        ([(2,), (3,)], {'held_groups': 2, 'evicted_groups': 1})
+        """
+        return dict(self.counted)

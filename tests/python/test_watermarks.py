@@ -94,7 +94,7 @@ def test_the_least_of_those_that_are_merged_counts() -> None:
 def test_late_rows_are_counted_and_dropped(g: tf.Graph, kind: Any) -> None:
     t = fed(g, kind)
     made = t.watermark("t", delay="10m").group_by_dynamic("t", every="1h", group_by="k").agg(col("x").sum())
-    assert dict(made.counted) == {"late": 0, "late_removals": 0}
+    assert dict(made.counted) == {"late": 0, "late_removals": 0, "held_rows": 0}
     assert made.late is None
     feed(t, (5, "a", 1), (55, "a", 2))
     feed(t, (50, "a", 4), (44, "a", 8), (75, "a", 16))
@@ -171,7 +171,7 @@ def test_late_rows_are_a_table(g: tf.Graph) -> None:
         (1, 5, "removed"),
     ]
     assert made.rows() == [(START, 1), (at(60), 9)]
-    assert dict(made.counted) == {"late": 2, "late_removals": 2}
+    assert dict(made.counted) == {"late": 2, "late_removals": 2, "held_rows": 2}
     assert late.attributes["append_only"]
 
 

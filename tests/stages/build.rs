@@ -202,7 +202,7 @@ impl Stage {
                     kind: OperatorKind::Running(kind.clone()),
                 };
                 let operators = made.iter().map(operator).collect();
-                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false }, one)
+                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false, bounds: Default::default() }, one)
             }
             Stage::Runs(by, order, backward, column, of, _, name) => {
                 let names = |names: Vec<&String>| names.into_iter().map(|name| Expr::column(name.as_str())).collect();
@@ -242,10 +242,12 @@ impl Stage {
                 let how = RollingOptions { by: by.clone(), on: on.clone(), window };
                 ask(Op::Rolling { how, aggregates: outputs.iter().map(aggregated).collect::<Result<_, Error>>()? }, one)
             }
-            Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First }, one),
-            Stage::Pick(by, keep) => ask(Op::Distinct { keys: by.clone(), keep: *keep }, one),
+            Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First, bounds: Default::default() }, one),
+            Stage::Pick(by, keep) => {
+                ask(Op::Distinct { keys: by.clone(), keep: *keep, bounds: Default::default() }, one)
+            }
             Stage::GroupLimit(keys, rows, keep) => {
-                ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep }, one)
+                ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep, bounds: Default::default() }, one)
             }
             Stage::Explode(columns, empty_as_null, keep_nulls, null_fill) => {
                 let (empty_as_null, keep_nulls, null_fill) = (*empty_as_null, *keep_nulls, *null_fill);
@@ -301,7 +303,10 @@ impl Stage {
             Stage::Multi(on, name, nulls_equal) => {
                 let keys: Vec<_> = on.iter().map(|key| (key.clone(), key.clone())).collect();
                 let first = |table: &Table| {
-                    ask(Op::Distinct { keys: on.clone(), keep: Keep::First }, std::slice::from_ref(table))
+                    ask(
+                        Op::Distinct { keys: on.clone(), keep: Keep::First, bounds: Default::default() },
+                        std::slice::from_ref(table),
+                    )
                 };
                 let right = ask(Op::Choose { names: joined_names(&keys) }, &[first(right)?])?;
                 let right = ask(Op::Rename { names: vec![("w".to_owned(), name.clone())] }, &[right])?;

@@ -1,6 +1,6 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
-use engine::plan::{Keep, Materialization, Op, SortBy, StandingGroups};
+use engine::plan::{GroupBounds, Keep, Materialization, Op, SortBy, StandingGroups};
 use engine::{Call, Location, OnError, Table, Turn};
 use formula::values::Values;
 use formula::{Checked, Expr};
@@ -213,7 +213,7 @@ pub fn concat(py: Python<'_>, tables: Vec<Bound<'_, PyTable>>) -> PyResult<PyTab
 
 /// One row a group. `operation` is the method the user called.
 #[pyfunction]
-#[pyo3(signature = (operation, table, keys, aggregates, on_error = "fail", preserve_empty = false, initial = None))]
+#[pyo3(signature = (operation, table, keys, aggregates, on_error = "fail", preserve_empty = false, initial = None, bounds = None))]
 pub fn aggregate(
     operation: &str,
     table: &Bound<'_, PyTable>,
@@ -222,22 +222,31 @@ pub fn aggregate(
     on_error: &str,
     preserve_empty: bool,
     initial: Option<&Bound<'_, PyTable>>,
+    bounds: Option<&str>,
 ) -> PyResult<PyTable> {
-    let on_error = on_error_of(operation, on_error)?;
+    let (on_error, bounded) = (on_error_of(operation, on_error)?, bounds.is_some());
+    let bounds = bounds_of(operation, bounds)?;
     let (groups, aggregates) = (trees(&keys), trees(&aggregates));
     let op = match initial {
-        None if !preserve_empty => Op::Aggregate { keys: groups, aggregates, on_error },
+        None if !preserve_empty && !bounded => Op::Aggregate { keys: groups, aggregates, on_error },
         _ => {
             let named = initial.is_some();
-            Op::StandingGroups(StandingGroups { keys: groups, aggregates, preserve_empty, named, on_error })
+            Op::StandingGroups(StandingGroups { keys: groups, aggregates, preserve_empty, named, on_error, bounds })
         }
     };
     let inputs: Vec<&Bound<'_, PyTable>> = std::iter::once(table).chain(initial).collect();
     of_formulas(table.py(), op, operation, &inputs, formulas(&keys))
 }
 
+/// Which groups are held, as plans write it.
+fn bounds_of(operation: &str, bounds: Option<&str>) -> PyResult<GroupBounds> {
+    let Some(bounds) = bounds else { return Ok(GroupBounds::default()) };
+    serde_json::from_str(bounds).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))
+}
+
 /// New columns over the rows of each group: what each is of, and the columns as plans write them.
 #[pyfunction]
+#[pyo3(signature = (operation, table, by, inputs, operators, resets, bounds = None))]
 pub fn update_by(
     py: Python<'_>,
     operation: &str,
@@ -246,10 +255,12 @@ pub fn update_by(
     inputs: Vec<Bound<'_, PyExpr>>,
     operators: &str,
     resets: bool,
+    bounds: Option<&str>,
 ) -> PyResult<PyTable> {
+    let bounds = bounds_of(operation, bounds)?;
     let operators =
         serde_json::from_str(operators).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
-    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators, resets };
+    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators, resets, bounds };
     of_formulas(py, op, operation, &[table], formulas(&inputs))
 }
 
@@ -363,18 +374,24 @@ pub fn join_where(
 }
 
 #[pyfunction]
-#[pyo3(signature = (table, subset, last))]
-pub fn unique(table: &Bound<'_, PyTable>, subset: Option<Vec<String>>, last: bool) -> PyResult<PyTable> {
+#[pyo3(signature = (table, subset, last, bounds = None))]
+pub fn unique(
+    table: &Bound<'_, PyTable>,
+    subset: Option<Vec<String>>,
+    last: bool,
+    bounds: Option<&str>,
+) -> PyResult<PyTable> {
     let keep = if last { Keep::Last } else { Keep::First };
-    made(table.py(), Op::Distinct { keys: subset.unwrap_or_default(), keep }, "unique", &[table])
+    let bounds = bounds_of("unique", bounds)?;
+    made(table.py(), Op::Distinct { keys: subset.unwrap_or_default(), keep, bounds }, "unique", &[table])
 }
 
 #[pyfunction]
 pub fn first_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
-    made(table.py(), Op::Distinct { keys, keep: Keep::First }, "first_by", &[table])
+    made(table.py(), Op::Distinct { keys, keep: Keep::First, bounds: GroupBounds::default() }, "first_by", &[table])
 }
 
 #[pyfunction]
 pub fn last_by(table: &Bound<'_, PyTable>, keys: Vec<String>) -> PyResult<PyTable> {
-    made(table.py(), Op::Distinct { keys, keep: Keep::Last }, "last_by", &[table])
+    made(table.py(), Op::Distinct { keys, keep: Keep::Last, bounds: GroupBounds::default() }, "last_by", &[table])
 }

@@ -158,7 +158,7 @@ impl PyTable {
 
     /// What was counted of rows that it does not have.
     fn counted(&self) -> Vec<(&'static str, u64)> {
-        self.engine().tallies().map(|tallies| tallies.counted().to_vec()).unwrap_or_default()
+        self.engine().counted()
     }
 
     /// This table, as an input of plans by this name.

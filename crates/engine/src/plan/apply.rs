@@ -6,8 +6,8 @@ use formula::Expr;
 use formula::values::LiveSet;
 
 use super::lower::{
-    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, in_order, join,
-    join_where, merge_sorted, multi_join, natural_join, pivot, range_join, rolling, sort, standing, sync_filter,
+    self, ColumnOptions, add_only_to_blink, aggregate, blink_to_append_only, distinct, filtered, held_rows, in_order,
+    join, join_where, merge_sorted, multi_join, natural_join, pivot, range_join, rolling, sort, standing, sync_filter,
     sync_leader, time_sessions, time_windows, top_k,
 };
 use super::node::{DEEPEST, Plan};
@@ -26,8 +26,11 @@ pub fn apply(op: Op, call: impl Into<Call>, inputs: &[Table]) -> Result<Table, E
     let (op, call) = (plain(op)?, call.into());
     let made = table_of(&op, &call, inputs)?;
     let mark = passed_on(&op, &call, inputs, &made)?;
-    let made = made.marked(mark);
     let mut below: Vec<Plan> = inputs.iter().map(Table::plan).collect();
+    // What is held of the inputs is held for what was asked for.
+    let held = inputs.iter().zip(&below).filter(|(_, plan)| matches!(plan.op(), Op::HeldRows(_)));
+    let tallies = held.flat_map(|(input, _)| input.tallies().iter().cloned()).collect();
+    let made = made.marked(mark).with_tallies(tallies);
     let reads_tables = op.expressions().any(Expr::reads_tables);
     let place = &mut |expression: &Expr| with_places(expression, &mut below);
     let op = if reads_tables { op.map_expressions(place) } else { op };
@@ -99,12 +102,13 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::Session { how, keys, aggregates, on_error } => {
             time_sessions(call, &inputs[0], how, keys, aggregates, *on_error)
         }
-        Op::Distinct { keys, keep } => distinct(call, &inputs[0], keys, *keep),
+        Op::Distinct { keys, keep, bounds } => distinct(call, &inputs[0], keys, *keep, *bounds),
+        Op::HeldRows(bounds) => held_rows(call, &inputs[0], *bounds),
         Op::GroupLimit { keys, rows, keep } => {
             call.attach(&GroupLimit::new(method, &inputs[0], keys, *rows, *keep)?, inputs)
         }
-        Op::UpdateBy { by, inputs: of, operators, resets } => {
-            lower::update_by(call, &inputs[0], by, of, operators, *resets)
+        Op::UpdateBy { by, inputs: of, operators, resets, bounds } => {
+            lower::update_by(call, &inputs[0], by, of, operators, *resets, *bounds)
         }
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
             let [left, right] = inputs else { unreachable!("two, as its arity says") };

@@ -2,6 +2,7 @@
 
 use formula::Expr;
 
+use super::bounds::GroupBounds;
 use super::lower::{self, ColumnOptions};
 use super::spec::Keep;
 use crate::driver::operation::Operation;
@@ -41,7 +42,7 @@ pub fn aggregate(
 
 /// One row for each tuple of keys.
 pub fn distinct(method: &str, table: &Table, keys: &[String], keep: Keep) -> Result<Table, Error> {
-    lower::distinct(&method.into(), table, keys, keep)
+    lower::distinct(&method.into(), table, keys, keep, GroupBounds::default())
 }
 
 /// Left rows with their one match.

@@ -14,6 +14,9 @@ pub struct Closing {
     pub allowed_lateness: i64,
     /// Whether rows of closed windows leave the result.
     pub forget_results: bool,
+    /// How many rows of open windows are held, at most; with more the table fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u64>,
 }
 
 /// What is sent of windows.

@@ -4,6 +4,7 @@
 mod apply;
 #[cfg(any(test, feature = "testing"))]
 mod asking;
+pub(crate) mod bounds;
 pub(crate) mod closing;
 mod document;
 mod explain;
@@ -22,6 +23,7 @@ mod watermarks;
 pub use apply::apply;
 #[cfg(any(test, feature = "testing"))]
 pub use asking::{aggregate, columns, distinct, filtered, natural_join};
+pub use bounds::{GroupBounds, RowBounds, WhenFull};
 pub use closing::{Closing, Emit, Late};
 pub use explain::{Drawing, draw};
 #[cfg(any(test, feature = "testing"))]

@@ -7,6 +7,7 @@ use formula::Expr;
 use formula::values::Values;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{GroupBounds, RowBounds};
 use super::input::Input;
 use super::spec::{
     AsofOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Materialization, Member, NowOptions, PivotOptions,
@@ -209,7 +210,12 @@ pub enum Op {
         keys: Vec<String>,
         /// Which row stays.
         keep: Keep,
+        /// Which of them are held.
+        #[serde(default, skip_serializing_if = "is_default")]
+        bounds: GroupBounds,
     },
+    /// The rows that what stands on them holds.
+    HeldRows(RowBounds),
     /// The first rows of each group, or the last, in groups.
     GroupLimit {
         /// The columns that make groups.
@@ -230,6 +236,9 @@ pub enum Op {
         /// Whether all of them begin anew in each row of its group in which the last input is true.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         resets: bool,
+        /// Which groups are held.
+        #[serde(default, skip_serializing_if = "is_default")]
+        bounds: GroupBounds,
     },
     /// Left rows with their one match.
     NaturalJoin {
@@ -380,6 +389,7 @@ impl Op {
             Op::Windows { .. } => "group_by_dynamic",
             Op::Session { .. } => "session",
             Op::Distinct { .. } => "unique",
+            Op::HeldRows(_) => "join",
             Op::GroupLimit { keep: Keep::First, .. } => "head_by",
             Op::GroupLimit { .. } => "tail_by",
             Op::UpdateBy { .. } => "update_by",
@@ -497,24 +507,25 @@ impl Op {
             Op::Session { how, keys, aggregates, .. } => {
                 format!("{:?} gap {} ns, [{}]: {}", how.stamp, how.gap, python(keys), python(aggregates))
             }
-            Op::Distinct { keys, keep } => {
+            Op::Distinct { keys, keep, bounds } => {
                 let keep = if *keep == Keep::First { "first" } else { "last" };
-                format!("{}{}keep {keep}", quoted(keys), if keys.is_empty() { "" } else { ", " })
+                format!("{}{}keep {keep}{}", quoted(keys), if keys.is_empty() { "" } else { ", " }, bounds.text())
             }
+            Op::HeldRows(bounds) => bounds.text(),
             Op::MostRecent { by, recent: Recent::Rows(rows) } => format!("{rows}, by {}", quoted(by)),
             Op::MostRecent { by, recent: Recent::Span { stamp, nanos } } => {
                 format!("{stamp:?}, {nanos} ns, by {}", quoted(by))
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
-            Op::UpdateBy { by, inputs, operators, resets } => {
+            Op::UpdateBy { by, inputs, operators, resets, bounds } => {
                 let one = |(operator, input): (&Operator, &Expr)| operator.text(input);
                 let mut made = operators.iter().zip(inputs).map(one).collect::<Vec<_>>().join(", ");
                 if !by.is_empty() {
                     made = format!("{made}, by {}", quoted(by));
                 }
                 match inputs.last().filter(|_| *resets) {
-                    Some(reset) => format!("{made}, anew at {}", reset.to_python()),
-                    None => made,
+                    Some(reset) => format!("{made}, anew at {}{}", reset.to_python(), bounds.text()),
+                    None => made + &bounds.text(),
                 }
             }
             Op::SyncFilter { keys, ids, which } => format!("table {which}, by {}, ids {}", quoted(keys), quoted(ids)),

@@ -3,6 +3,7 @@
 use formula::Expr;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::GroupBounds;
 use crate::row_errors::OnError;
 
 /// Which groups there are besides those that have rows.
@@ -38,6 +39,9 @@ pub struct StandingGroups {
     /// What becomes of rows that cannot be computed.
     #[serde(default, skip_serializing_if = "fails")]
     pub on_error: OnError,
+    /// Which groups are held.
+    #[serde(default, skip_serializing_if = "GroupBounds::is_plain")]
+    pub bounds: GroupBounds,
 }
 
 impl StandingGroups {
@@ -51,7 +55,7 @@ impl StandingGroups {
         let python = |all: &[Expr]| all.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
         let flags = [(self.preserve_empty, ", preserve_empty=True"), (self.named, ", initial_groups")];
         let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, text)| *text).collect();
-        format!("[{}]: {}{flags}", python(&self.keys), python(&self.aggregates))
+        format!("[{}]: {}{flags}{}", python(&self.keys), python(&self.aggregates), self.bounds.text())
     }
 }
 

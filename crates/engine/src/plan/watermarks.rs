@@ -34,7 +34,7 @@ pub(super) fn passed_on(op: &Op, call: &Call, inputs: &[Table], made: &Table) ->
         Op::Filter { .. } | Op::Head { .. } | Op::Tail { .. } | Op::Slice { .. } | Op::Extent(_) => renamed(kept(true)),
         Op::Sort { .. } | Op::TopK { .. } | Op::InOrder { .. } | Op::Reverse | Op::Flatten => renamed(kept(true)),
         Op::TimeWindow { .. } | Op::GroupLimit { .. } | Op::WhereIn { .. } => renamed(kept(true)),
-        Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink => renamed(kept(true)),
+        Op::BlinkToAppendOnly | Op::AddOnlyToBlink | Op::RemoveBlink | Op::HeldRows(_) => renamed(kept(true)),
         Op::Choose { names } => renamed(kept(names.contains(&mark.stamp))),
         Op::Drop { names } => renamed(kept(!names.contains(&mark.stamp))),
         Op::Rename { names } => {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use engine::plan::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Matches, Materialization, Member, Op, RangeEnd,
-    RangeOptions, SortBy, StandingGroups, Strategy, Validate, apply,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, GroupBounds, How, Keep, Matches, Materialization, Member,
+    Op, RangeEnd, RangeOptions, SortBy, StandingGroups, Strategy, Validate, apply,
 };
 use engine::{Call, OnError, Table};
 use formula::{Aggregate as Kind, Expr, Function, Literal};
@@ -37,7 +37,11 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
         Operation::Select(of) => columns("select", of, false, Materialization::Stored, inputs),
         Operation::SelectDistinct(of) => {
             let seen = columns("select_distinct", of, false, Materialization::Lazy, inputs)?;
-            one(Op::Distinct { keys: Vec::new(), keep: Keep::First }, "select_distinct", &[seen])
+            one(
+                Op::Distinct { keys: Vec::new(), keep: Keep::First, bounds: GroupBounds::default() },
+                "select_distinct",
+                &[seen],
+            )
         }
         Operation::Filter(of) => {
             let schema = inputs[0].schema();
@@ -446,7 +450,8 @@ fn aggregate(by: &[String], aggregates: Vec<Expr>, preserve: bool, inputs: &[Tab
     let named = inputs.len() > 1;
     if keys.is_empty() || preserve || named {
         let preserve_empty = preserve || keys.is_empty();
-        let groups = StandingGroups { keys, aggregates, preserve_empty, named, on_error };
+        let groups =
+            StandingGroups { keys, aggregates, preserve_empty, named, on_error, bounds: GroupBounds::default() };
         return one(Op::StandingGroups(groups), "agg_by", inputs);
     }
     one(Op::Aggregate { keys, aggregates, on_error }, "agg_by", inputs)

@@ -32,7 +32,8 @@ fn aggregate(name: &str, kind: Kind, of: impl IntoIterator<Item = Expr>) -> Resu
 /// One row, also of no rows.
 fn row(aggregates: Vec<Expr>, of: &Table) -> Result<Table, Status> {
     let (keys, on_error) = (Vec::new(), OnError::default());
-    let groups = StandingGroups { keys, aggregates, preserve_empty: true, named: false, on_error };
+    let groups =
+        StandingGroups { keys, aggregates, preserve_empty: true, named: false, on_error, bounds: Default::default() };
     one(Op::StandingGroups(groups), std::slice::from_ref(of))
 }
 

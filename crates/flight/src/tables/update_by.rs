@@ -227,7 +227,7 @@ pub(super) fn operation(request: &UpdateBy, formulas: &Formulas<'_>, schema: &Sc
             operators.push(Operator { output, kind });
         }
     }
-    Ok(Op::UpdateBy { by: request.by.clone(), inputs, operators, resets: false })
+    Ok(Op::UpdateBy { by: request.by.clone(), inputs, operators, resets: false, bounds: Default::default() })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use column::NO_ROW;
 use column::kernels::prefetch;
 use column::kernels::{RadixEntry as Entry, radix_sort};
 use formula::Aggregate;
-use graph::Step;
+use graph::{NodeId, Step};
 use rowset::{Before, RowSet};
 
 use super::chosen::FirstLast;
@@ -18,6 +18,7 @@ use super::vacant::Vacant;
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::keys::touched::Touched;
+use crate::ops::held::HeldGroups;
 use crate::sizes::GROUP_SPLIT_CELLS;
 use crate::table::change::Change;
 use crate::table::store::{Difference, Store, Writes};
@@ -41,31 +42,50 @@ pub(super) struct AggregationLive {
     pub(super) created: Vec<u32>,
     pub(super) blink: bool,
     pub(super) vacant: Vacant,
+    pub(super) held: Option<HeldGroups>,
 }
 
 impl Live for AggregationLive {
+    fn joined(&mut self, node: NodeId) {
+        if let Some(held) = &mut self.held {
+            held.joined(node);
+        }
+    }
+
     fn entries(&self) -> u64 {
         self.groups.keys()
     }
 
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
-        if self.blink {
+        let slots = if self.blink {
             let added = &change.update().added;
             let kept = self.maker.kept_inputs();
             let cells = Wanted { view: change.now(), rows: added, keys: true, inputs: &kept }.cells(&self.maker)?;
-            self.enter(&cells, added)?;
+            self.enter(&cells, added)?
         } else {
-            self.take_in(change)?;
+            self.take_in(change)?
+        };
+        let Some(held) = &mut self.held else { return self.commit(change.now(), step) };
+        let let_go = held.step(inputs, &slots)?;
+        if held.keeps_results() {
+            let told = self.commit(change.now(), step)?;
+            for slot in let_go {
+                self.rows[slot as usize] = NO_ROW;
+                self.groups.let_go(slot);
+            }
+            return Ok(told);
         }
+        self.touched.add(&let_go, self.groups.slots());
+        let_go.into_iter().for_each(|slot| self.groups.drain(slot));
         self.commit(change.now(), step)
     }
 }
 
 impl AggregationLive {
     /// Applies a change of the input to the groups. All cells are read before any group changes: reading can then run
-    /// on several cores, and a failed read leaves the groups as they were.
-    fn take_in(&mut self, change: &Change) -> Result<(), Error> {
+    /// on several cores, and a failed read leaves the groups as they were. Returns the group of each row that came.
+    fn take_in(&mut self, change: &Change) -> Result<Vec<u32>, Error> {
         let update = change.update();
         let (before, now) = (change.before(), change.now());
         let key_changed = update.columns.contains_any(&self.maker.key_columns());
@@ -121,7 +141,7 @@ impl AggregationLive {
         if may_interleave {
             self.order_created(known, &[(&update.modified, &rekeyed), (&update.added, &added)]);
         }
-        Ok(())
+        Ok(added)
     }
 
     /// Sorts the new groups by their first rows, as if all rows had come in one batch.

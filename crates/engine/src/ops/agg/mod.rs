@@ -60,7 +60,7 @@ pub(crate) use self::followed::{FOLLOWED, Followed};
 use self::groups::Groups;
 pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
-use self::spec::AggregationSpec;
+use self::spec::{AggregationSpec, Wanted};
 use self::standing::{named_columns, named_keys};
 pub(crate) use self::state::{Pair, Span, floats, from_integers, integers};
 pub(crate) use self::sum::mean_of;
@@ -72,6 +72,7 @@ use crate::eval::evaluator::Evaluator;
 use crate::eval::selection::Selection;
 use crate::keys::touched::Touched;
 use crate::ops::asked::{Asked, Expressions};
+use crate::ops::held::{HeldGroups, HowHeld};
 use crate::plan::standing::Standing;
 use crate::row_errors::Faults;
 use crate::table::handle::Table;
@@ -90,6 +91,8 @@ pub struct Aggregation {
     /// Which groups there are without rows, and the columns of their keys in the second input.
     standing: Standing,
     named: Vec<usize>,
+    /// Which groups have a state, if some are let go.
+    held: Option<HowHeld>,
 }
 
 /// One aggregated column.
@@ -155,7 +158,14 @@ impl Aggregation {
         let request = Request::new(operation, &asked).with_text(text);
         let inputs: Vec<Evaluator> = inputs.into_iter().map(|(_, evaluator)| evaluator).collect();
         crate::eval::evaluator::own_row_only(operation, &inputs)?;
-        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), standing, named })
+        Ok(Aggregation { request, keys: columns, outputs, inputs: inputs.into(), standing, named, held: None })
+    }
+
+    /// An aggregation over an input that only grows, some groups of which are let go.
+    pub(crate) fn holding(mut self, held: Option<HowHeld>) -> Aggregation {
+        self.request.timed |= held.as_ref().is_some_and(HowHeld::in_time);
+        self.held = held;
+        self
     }
 
     /// Where the rows that it aggregates were passed over before it.
@@ -314,13 +324,13 @@ impl Operation for Aggregation {
     }
 
     fn selects(&self) -> bool {
-        true
+        self.held.is_none()
     }
 
     // Rows of a blink table are counted as they come. A group that stays tells of rows that were, and so do values that do.
     fn remembers(&self, inputs: &[Table]) -> bool {
         let is_kept = self.standing.preserve || self.outputs.iter().any(|output| output.kind == Aggregate::Freeze);
-        inputs[0].attributes().blink || is_kept && inputs[0].is_live()
+        inputs[0].attributes().blink || self.held.is_some() || is_kept && inputs[0].is_live()
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
@@ -353,6 +363,16 @@ impl Operation for Aggregation {
             groups.renew();
         }
         maker.named.clear();
+        let mut held = self.held.as_ref().map(|how| HeldGroups::start(&self.request.name, how, table));
+        let mut let_go = Vec::new();
+        if let Some(held) = &mut held {
+            let keys = Wanted { view, rows: view.rows(), keys: true, inputs: &[] }.cells(&maker)?;
+            let_go = held.begin(inputs, view.rows(), &groups.find(&keys.keys, keys.rows)?)?;
+            if !held.keeps_results() {
+                std::mem::take(&mut let_go).into_iter().for_each(|slot| groups.let_go(slot));
+            }
+        }
+        let keeps_results = held.as_ref().is_some_and(HeldGroups::keeps_results);
         let (declared, canonical) = self.schema(table);
         let slots: Vec<u32> = groups.present().collect();
         let mut rows = vec![NO_ROW; groups.slots()];
@@ -366,12 +386,18 @@ impl Operation for Aggregation {
         let cells: Vec<Vec<(RowSet, Chunk)>> = cells.into_iter().map(|cells| vec![(present.clone(), cells)]).collect();
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
         let store = Store::filled(&canonical, at, &counters, present, &cells)?;
+        for slot in let_go {
+            rows[slot as usize] = NO_ROW;
+            groups.let_go(slot);
+        }
         let first_only = self.standing == Standing::default()
+            && (held.is_none() || keeps_results)
             && self.outputs.iter().all(|output| matches!(output.kind, Aggregate::First | Aggregate::Freeze));
         let attributes = Attributes {
             append_only: first_only && attributes.append_only,
             add_only: first_only && attributes.append_only,
-            key: self.keys.iter().map(|(_, name)| name.clone()).collect(),
+            // A key that comes again after it was let go is a second row.
+            key: self.keys.iter().filter(|_| !keeps_results).map(|(_, name)| name.clone()).collect(),
             ..Attributes::default()
         };
         let parts = Parts {
@@ -391,6 +417,7 @@ impl Operation for Aggregation {
             touched: Touched::default(),
             created: Vec::new(),
             blink: table.attributes().blink,
+            held,
         };
         Ok(Start { parts, live: Box::new(live), owned })
     }

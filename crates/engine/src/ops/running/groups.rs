@@ -63,6 +63,13 @@ impl Groups {
         }
     }
 
+    /// Forgets the key of a group whose rows are not followed.
+    pub(super) fn forget(&mut self, slot: u32) {
+        if let Groups::Keyed(groups) = self {
+            groups.forget(slot);
+        }
+    }
+
     /// The groups of rows that came, where nothing else is known of a group.
     pub(super) fn slots_of(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
         match self {

@@ -30,7 +30,7 @@ use column::types::can_be_key;
 use column::{Chunk, ColumnSource, FlatColumn};
 use formula::hidden::shown;
 use formula::{ColumnName, Expr};
-use graph::{Moment, Step};
+use graph::{Moment, NodeId, Step};
 use rowset::RowSet;
 
 use self::groups::{Followed, Groups, Running as Rows, Touches};
@@ -44,6 +44,7 @@ use crate::error::Error;
 use crate::eval::evaluator::Evaluator;
 use crate::keys::grouped::GroupedRows;
 use crate::ops::asked::Asked;
+use crate::ops::held::{HeldGroups, HowHeld};
 use crate::plan::update_by::RunningKind;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
@@ -58,6 +59,7 @@ pub struct Running {
     request: Request,
     keys: Vec<usize>,
     columns: Arc<[Column]>,
+    held: Option<HowHeld>,
 }
 
 /// One column that runs.
@@ -104,7 +106,15 @@ impl Running {
         let request = Request::new(operation, &Asked::Running { keys, made });
         let text: Vec<&str> = made.iter().map(|(.., name)| name.shown()).collect();
         let request = request.with_text(text.join(", "));
-        Ok(Running { request, keys: columns, columns: made.iter().map(column).collect::<Result<_, Error>>()? })
+        let made = made.iter().map(column).collect::<Result<_, Error>>()?;
+        Ok(Running { request, keys: columns, columns: made, held: None })
+    }
+
+    /// Values over an input whose rows come at its end alone, some groups of which are let go.
+    pub(crate) fn holding(mut self, held: Option<HowHeld>) -> Running {
+        self.request.timed |= held.as_ref().is_some_and(HowHeld::in_time);
+        self.held = held;
+        self
     }
 }
 
@@ -114,7 +124,7 @@ impl Operation for Running {
     }
 
     fn remembers(&self, inputs: &[Table]) -> bool {
-        inputs[0].attributes().blink
+        inputs[0].attributes().blink || self.held.is_some()
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
@@ -152,8 +162,21 @@ impl Operation for Running {
             }
             Ok::<_, Error>((track, cells))
         })?;
-        drop(parts);
         let (tracks, cells): (Vec<Box<dyn Track>>, Vec<Vec<(RowSet, Chunk)>>) = started.into_iter().unzip();
+        let held = self.held.as_ref().map(|how| HeldGroups::start(&self.request.name, how, table));
+        let mut live = RunningLive {
+            outputs: outputs(table, self.columns.len()),
+            tracks,
+            groups,
+            columns: Columns::new(&Schema::empty(), at, &Default::default()),
+            forward,
+            held: None,
+        };
+        if let Some(mut held) = held {
+            let slots: Vec<u32> = parts.into_iter().flat_map(|(_, slots)| slots).collect();
+            live.let_go(&held.begin(inputs, rows, &slots)?);
+            live.held = Some(held);
+        }
         let canonical = self.columns.iter().map(|of| Field::new(of.name.as_str(), of.output.clone(), true));
         let canonical = Schema::new(canonical.collect::<Vec<_>>());
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
@@ -170,8 +193,7 @@ impl Operation for Running {
         let made = self.columns.iter().map(|of| (&of.name, &of.output));
         let parts = widened(table, made, false, sources);
         let owned = columns.owned();
-        let outputs = outputs(table, self.columns.len());
-        let live = RunningLive { outputs, tracks, groups, columns, forward };
+        live.columns = columns;
         Ok(Start { parts, live: Box::new(live), owned })
     }
 }
@@ -183,16 +205,29 @@ struct RunningLive {
     columns: Columns,
     /// Whether rows come at the end alone: no group is followed, and none is ever forgotten.
     forward: bool,
+    /// Which groups have a state, if some are let go.
+    held: Option<HeldGroups>,
 }
 
 impl Live for RunningLive {
+    fn joined(&mut self, node: NodeId) {
+        if let Some(held) = &mut self.held {
+            held.joined(node);
+        }
+    }
+
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let change = &inputs[0];
         let (update, now) = (change.update(), change.now());
         let mut writes = Writes { removed: update.removed.clone(), shifts: update.shifts.clone(), ..Writes::default() };
         let made = if self.forward {
             let slots = self.groups.slots_of(change.now(), &change.update().added)?;
-            self.grown(change, &slots)?
+            let made = self.grown(change, &slots)?;
+            if let Some(held) = &mut self.held {
+                let gone = held.step(inputs, &slots)?;
+                self.let_go(&gone);
+            }
+            made
         } else {
             self.changed(change, step)?
         };
@@ -214,6 +249,14 @@ impl Live for RunningLive {
 }
 
 impl RunningLive {
+    /// These groups begin anew if their keys come again.
+    fn let_go(&mut self, slots: &[u32]) {
+        for slot in slots {
+            self.tracks.iter_mut().for_each(|track| track.forget(*slot));
+            self.groups.forget(*slot);
+        }
+    }
+
     /// The cells of rows that came at the ends of these groups.
     fn grown(&mut self, change: &Change, slots: &[u32]) -> Result<Vec<Made>, Error> {
         let (now, rows, marked) = (change.now(), &change.update().added, !self.forward);

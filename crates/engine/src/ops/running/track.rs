@@ -118,6 +118,8 @@ pub(super) trait Track: Send + Sync {
     ) -> Result<Made, Error>;
     /// Rows that have left their groups, in keys before the step.
     fn leave(&mut self, gone: &mut dyn Iterator<Item = (u32, u64)>);
+    /// What is known of a group is forgotten.
+    fn forget(&mut self, slot: u32);
     /// Rows of these groups have other keys.
     fn shift(&mut self, slots: &[u32], shifts: &rowset::Shifts);
     /// What it reads.
@@ -332,6 +334,10 @@ impl<K: Kernel> Track for Tracked<K> {
         if !self.marks.is_empty() {
             gone.for_each(|place| _ = self.marks.remove(&place));
         }
+    }
+
+    fn forget(&mut self, slot: u32) {
+        self.ends[slot as usize] = K::State::default();
     }
 
     fn shift(&mut self, slots: &[u32], shifts: &rowset::Shifts) {

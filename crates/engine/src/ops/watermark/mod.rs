@@ -9,7 +9,7 @@
 
 mod late;
 mod open;
-mod own;
+pub(super) mod own;
 mod results;
 #[cfg(test)]
 mod tests;
@@ -146,20 +146,20 @@ impl Operation for LeastWatermark {
 }
 
 /// The watermark of a table, in a step: as it was at the end of the step before, and as it is.
-pub(super) struct Watermarks {
-    pub(super) before: i64,
-    pub(super) now: i64,
+pub(in crate::ops) struct Watermarks {
+    pub(in crate::ops) before: i64,
+    pub(in crate::ops) now: i64,
 }
 
 impl Watermarks {
     /// So much earlier; before the first row, earlier than any.
-    pub(super) fn of(clock: &Change, allowed: i64) -> Result<Watermarks, Error> {
+    pub(in crate::ops) fn of(clock: &Change, allowed: i64) -> Result<Watermarks, Error> {
         let at = |view: &View| Ok::<_, Error>(at(State::of(view)?, allowed));
         Ok(Watermarks { before: at(clock.before())?, now: at(clock.now())? })
     }
 
     /// As an operation starts.
-    pub(super) fn at_start(view: &View, allowed: i64) -> Result<i64, Error> {
+    pub(in crate::ops) fn at_start(view: &View, allowed: i64) -> Result<i64, Error> {
         Ok(at(State::of(view)?, allowed))
     }
 }

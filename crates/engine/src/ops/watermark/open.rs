@@ -45,6 +45,7 @@ pub struct OpenRows {
     stamp: usize,
     closes: Closes,
     allowed: i64,
+    most: u64,
     tallies: Arc<Tallies>,
 }
 
@@ -52,7 +53,13 @@ impl OpenRows {
     /// Over a table and its watermark. `stamp`: a column of times without nulls; `allowed`: how much later than the watermark
     /// rows may come.
     pub(crate) fn new(method: &str, stamp: usize, closes: Closes, allowed: i64, tallies: &Arc<Tallies>) -> OpenRows {
-        OpenRows { request: Request::unique(method), stamp, closes, allowed, tallies: Arc::clone(tallies) }
+        let tallies = Arc::clone(tallies);
+        OpenRows { request: Request::unique(method), stamp, closes, allowed, most: u64::MAX, tallies }
+    }
+
+    /// At most so many rows.
+    pub(crate) fn at_most(self, rows: Option<u64>) -> OpenRows {
+        OpenRows { most: rows.unwrap_or(u64::MAX), ..self }
     }
 }
 
@@ -77,12 +84,16 @@ impl Operation for OpenRows {
             blinks: input.table.attributes().blink,
             windows: Windows::new(self.closes.clone(), types),
             own: OwnRows::start(input, rows, at)?,
+            operation: self.request.name.clone(),
+            most: self.most,
             tallies: Arc::clone(&self.tallies),
         };
         let places = live.windows.places(self.stamp, &input.view, rows)?;
         for ((own, theirs), place) in rows.iter().enumerate().zip(places) {
             live.enter(own as u64, theirs, place);
         }
+        live.full(0)?;
+        self.tallies.rows(live.windows.held.len() as i64, 0);
         let (parts, owned) = live.own.parts(input, Attributes::default());
         Ok(Start { parts, live: Box::new(live), owned })
     }
@@ -221,10 +232,25 @@ struct OpenLive {
     blinks: bool,
     windows: Windows,
     own: OwnRows,
+    operation: String,
+    most: u64,
     tallies: Arc<Tallies>,
 }
 
 impl OpenLive {
+    /// Whether there is room for so many rows more.
+    fn full(&self, more: usize) -> Result<(), Error> {
+        let (held, most) = ((self.windows.held.len() + more) as u64, self.most);
+        if held <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "the windows that are open hold {held} rows, and max_rows={most}; allow more, or let windows close earlier: a shorter \
+             delay= of the watermark, a shorter period or gap"
+        );
+        Err(Error::Resource { operation: self.operation.clone(), message })
+    }
+
     fn enter(&mut self, own: Own, theirs: Theirs, place: Place) {
         let theirs = (!self.blinks).then_some(theirs);
         if let Some(theirs) = theirs {
@@ -255,7 +281,7 @@ impl Live for OpenLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let [change, clock] = inputs else { return Err(Error::internal("watermark", "two inputs")) };
         let limit = Watermarks::of(clock, self.allowed)?.before;
-        let update = change.update();
+        let (update, held) = (change.update(), self.windows.held.len() as i64);
         let (mut late, mut gone, mut touched) = (0, Vec::new(), Vec::new());
         let (mut added, mut places): (Vec<Theirs>, Vec<Place>) = (Vec::new(), Vec::new());
         let mut changed: Vec<(Own, Theirs, Place)> = Vec::new();
@@ -323,6 +349,7 @@ impl Live for OpenLive {
         for (own, theirs, place) in &changed {
             self.windows.enter(*own, Place { theirs: Some(*theirs), ..*place });
         }
+        self.full(added.len())?;
         limits::ask_rows(added.len() as u64, 96)?;
         let changed = changed.into_iter().map(|(own, theirs, _)| (own, theirs)).collect();
         let (told, fresh) = self.own.write(step, change, &added, changed, gone)?;
@@ -331,6 +358,7 @@ impl Live for OpenLive {
         }
         self.windows.sweep(touched);
         self.tallies.late(late, late_removals);
+        self.tallies.rows(self.windows.held.len() as i64 - held, 0);
         Ok(told)
     }
 }

@@ -21,12 +21,12 @@ use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
 
 /// A key in the table.
-pub(super) type Theirs = u64;
+pub(in crate::ops) type Theirs = u64;
 /// The key of the copy.
-pub(super) type Own = u64;
+pub(in crate::ops) type Own = u64;
 
 /// The copies, and which row each is of.
-pub(super) struct OwnRows {
+pub(in crate::ops) struct OwnRows {
     store: Store,
     width: usize,
     next: Own,
@@ -35,7 +35,7 @@ pub(super) struct OwnRows {
 
 impl OwnRows {
     /// Copies of these rows.
-    pub(super) fn start(input: &Input, rows: &RowSet, at: Moment) -> Result<OwnRows, Error> {
+    pub(in crate::ops) fn start(input: &Input, rows: &RowSet, at: Moment) -> Result<OwnRows, Error> {
         let Input { table, view } = input;
         let width = table.width();
         let counters = table.graph().map(crate::observe::storage).unwrap_or_default();
@@ -52,7 +52,7 @@ impl OwnRows {
     }
 
     /// The result, with the contracts that it keeps.
-    pub(super) fn parts(&self, input: &Input, attributes: Attributes) -> (Parts, Vec<Arc<dyn Settle>>) {
+    pub(in crate::ops) fn parts(&self, input: &Input, attributes: Attributes) -> (Parts, Vec<Arc<dyn Settle>>) {
         let parts = Parts {
             rows: self.store.rows().clone(),
             columns: self.store.columns().sources(),
@@ -63,27 +63,27 @@ impl OwnRows {
     }
 
     /// How many rows of the table have a copy that follows them.
-    pub(super) fn followed(&self) -> u64 {
+    pub(in crate::ops) fn followed(&self) -> u64 {
         self.own.len() as u64
     }
 
     /// The copy follows the row.
-    pub(super) fn follow(&mut self, theirs: Theirs, own: Own) {
+    pub(in crate::ops) fn follow(&mut self, theirs: Theirs, own: Own) {
         self.own.insert(theirs, own);
     }
 
     /// The copy of a row.
-    pub(super) fn of(&self, theirs: Theirs) -> Option<Own> {
+    pub(in crate::ops) fn of(&self, theirs: Theirs) -> Option<Own> {
         self.own.get(&theirs).copied()
     }
 
     /// The copy no longer follows the row.
-    pub(super) fn forget(&mut self, theirs: Theirs) -> Option<Own> {
+    pub(in crate::ops) fn forget(&mut self, theirs: Theirs) -> Option<Own> {
         self.own.remove(&theirs)
     }
 
     /// Copies follow rows to other keys: for each the copy, and its new key there.
-    pub(super) fn shift(&mut self, change: &Change) -> Vec<(Own, Theirs)> {
+    pub(in crate::ops) fn shift(&mut self, change: &Change) -> Vec<(Own, Theirs)> {
         let moving = change.rekeyed_rows(&change.update().removed);
         let moved = change.update().shifts.forward(&moving);
         let places = moving.0.iter().zip(moved.iter());
@@ -95,7 +95,7 @@ impl OwnRows {
 
     /// Stores what came, changed and went in a step. `added` are keys of the table as it is now, `changed` copies with such
     /// keys, `gone` copies. Returns the update, and the keys of the new copies in the order of `added`.
-    pub(super) fn write(
+    pub(in crate::ops) fn write(
         &mut self,
         step: Step,
         change: &Change,

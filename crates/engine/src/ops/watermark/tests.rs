@@ -34,6 +34,7 @@ impl Asked {
             late,
             allowed_lateness: if late == Late::Drop { 0 } else { allowed },
             forget_results: emit == Emit::Update && tape.chance(60),
+            max_rows: None,
         };
         let every = *tape.choose(&[SECOND, 3 * SECOND, 10 * SECOND]);
         let period = every * *tape.choose(&[1, 1, 3]);

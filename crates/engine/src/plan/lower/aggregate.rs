@@ -6,6 +6,7 @@ use formula::{ColumnName, Expr};
 
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, Columns};
+use super::held::Held;
 use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -21,11 +22,18 @@ pub(super) fn composed(
     keys: &[Expr],
     expressions: &[Expr],
     on_error: OnError,
-    standing: Standing,
+    which: Which<'_>,
     columns: Columns,
 ) -> Result<Table, Error> {
     let how = ColumnOptions { on_error, ..ColumnOptions::STORED };
-    grouped(call, tables, keys, expressions, standing, how, columns)
+    grouped(call, tables, keys, expressions, which, how, columns)
+}
+
+/// Which groups there are: without rows, and of an input that never ends.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Which<'a> {
+    pub(super) standing: Standing,
+    pub(super) held: Option<&'a Held>,
 }
 
 /// As [`composed`], of a table that is itself a step on the way: `how` says what becomes of rows that cannot be computed, and
@@ -35,11 +43,11 @@ pub(super) fn grouped(
     tables: &[&Table],
     keys: &[Expr],
     expressions: &[Expr],
-    standing: Standing,
+    which: Which<'_>,
     how: ColumnOptions<'_>,
     columns: Columns,
 ) -> Result<Table, Error> {
-    let on_error = how.on_error;
+    let (on_error, Which { standing, held }) = (how.on_error, which);
     let (table, initial) = (tables[0], tables.get(1).copied());
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
     let Parts { mut parts, over } = Parts::of(call, table, &names, expressions)?;
@@ -73,7 +81,9 @@ pub(super) fn grouped(
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
     let grouped = Aggregation::named(&call.method, &wide, &keys, &named, standing, initial)?.reporting_to(faults);
-    let inputs: Vec<Table> = std::iter::once(&wide).chain(initial).cloned().collect();
+    let grouped = grouped.holding(held.map(|held| held.how(call, &wide)).transpose()?);
+    let clock = held.and_then(Held::clock);
+    let inputs: Vec<Table> = std::iter::once(&wide).chain(initial).chain(clock).cloned().collect();
     let grouped = call.attach(&grouped, &inputs)?;
     if over.is_empty() {
         return Ok(grouped);

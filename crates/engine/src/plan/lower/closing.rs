@@ -33,13 +33,16 @@ impl Gate {
                 return Ok(None);
             }
             let message = format!(
-                "emit, late, allowed_lateness and keep_results are of windows over a watermark, and the table has none over \
+                "emit, late, allowed_lateness, keep_results and max_rows are of windows over a watermark, and the table has none over \
                  {stamp:?}; say how late rows may come: t.watermark({stamp:?}, delay=\"10s\")"
             );
             return Err(Error::invalid(&call.method, message));
         };
         if how.allowed_lateness < 0 {
             return Err(Error::invalid(&call.method, "allowed_lateness must be 0 or longer"));
+        }
+        if how.max_rows == Some(0) {
+            return Err(Error::invalid(&call.method, "max_rows must be 1 or more"));
         }
         if how.emit == Emit::Final && how.forget_results {
             let message =
@@ -53,13 +56,14 @@ impl Gate {
             }
             Late::Drop | Late::Keep => None,
         };
-        Ok(Some(Gate { how, clock: mark.clock.clone(), late, tallies: Arc::default() }))
+        Ok(Some(Gate { how, clock: mark.clock.clone(), late, tallies: Tallies::of_windows() }))
     }
 
     /// The rows of the table that are not late and whose windows are open.
     pub(super) fn open(&self, call: &Call, table: &Table, stamp: &str, closes: Closes) -> Result<Table, Error> {
         let stamp = table.column_index(&call.method, stamp)?;
         let open = OpenRows::new(&call.method, stamp, closes, self.how.allowed_lateness, &self.tallies);
+        let open = open.at_most(self.how.max_rows);
         call.attach(&open, &[table.clone(), self.clock.clone()])
     }
 

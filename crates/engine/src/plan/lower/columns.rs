@@ -4,9 +4,10 @@
 use formula::Expr;
 use formula::values::Values;
 
-use super::aggregate::composed;
+use super::aggregate::{Which, composed};
 use super::beside::{StagedExpr, stage_inputs};
 use super::computed::{ColumnOptions, computed};
+use super::held::Held;
 use super::multi_join::multi_join as joined;
 use super::over::{one_row, planned, without_hidden};
 use super::pivot::pivot as turned;
@@ -44,7 +45,7 @@ pub(in crate::plan) fn columns(
             &[],
             expressions,
             on_error,
-            Standing { whole: true, ..Standing::default() },
+            Which { standing: Standing { whole: true, ..Standing::default() }, held: None },
             columns,
         );
     }
@@ -152,7 +153,7 @@ pub(in crate::plan) fn aggregate(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
-    composed(call, &[table], keys, expressions, on_error, Standing::default(), columns)
+    composed(call, &[table], keys, expressions, on_error, Which::default(), columns)
 }
 
 /// As [`aggregate`], where groups may be there without rows. A second table names some, in their order.
@@ -160,7 +161,15 @@ pub(in crate::plan) fn standing(call: &Call, inputs: &[Table], how: &StandingGro
     let whole = how.preserve_empty && how.keys.is_empty();
     let standing = Standing { whole, preserve: how.preserve_empty, named: how.named };
     let tables: Vec<&Table> = inputs.iter().collect();
-    composed(call, &tables, &how.keys, &how.aggregates, how.on_error, standing, columns)
+    if !how.bounds.is_plain() && (how.preserve_empty || how.named) {
+        let message =
+            "preserve_empty and initial_groups keep groups, and state_ttl and max_groups let them go; say one of them";
+        return Err(Error::invalid(&call.method, message));
+    }
+    let held = Held::of(call, tables[0], how.bounds, !how.keys.is_empty())?;
+    let which = Which { standing, held: held.as_ref() };
+    let made = composed(call, &tables, &how.keys, &how.aggregates, how.on_error, which, columns)?;
+    Ok(Held::told(held.as_ref(), made))
 }
 
 /// One row for each group and each window of time that holds a row of it.

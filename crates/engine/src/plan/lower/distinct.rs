@@ -8,25 +8,36 @@
 
 use formula::{Aggregate, Expr};
 
+use super::held::Held;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Aggregation, Project};
+use crate::plan::bounds::GroupBounds;
 use crate::plan::spec::Keep;
 use crate::table::handle::Table;
 
 /// One row for each tuple of `keys` (all columns if none are named).
-pub(in crate::plan) fn distinct(call: &Call, table: &Table, keys: &[String], keep: Keep) -> Result<Table, Error> {
+pub(in crate::plan) fn distinct(
+    call: &Call,
+    table: &Table,
+    keys: &[String],
+    keep: Keep,
+    bounds: GroupBounds,
+) -> Result<Table, Error> {
+    let held = Held::of(call, table, bounds, true)?;
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     let keys = if keys.is_empty() { &names } else { keys };
     let kind = if keep == Keep::First { Aggregate::First } else { Aggregate::Last };
     let others = names.iter().filter(|name| !keys.contains(name));
     let picks: Result<Vec<Expr>, formula::Error> =
         others.map(|name| Expr::aggregate(kind.clone(), Some(Expr::column(name.as_str())))).collect();
-    let picked = call.attach(&Aggregation::new(&call.method, table, keys, &picks?)?, std::slice::from_ref(table))?;
+    let how = held.as_ref().map(|held| held.how(call, table)).transpose()?;
+    let inputs: Vec<Table> = std::iter::once(table).chain(held.as_ref().and_then(Held::clock)).cloned().collect();
+    let picked = call.attach(&Aggregation::new(&call.method, table, keys, &picks?)?.holding(how), &inputs)?;
     if picked.schema().fields().iter().map(|field| field.name()).eq(names.iter()) {
-        return Ok(picked);
+        return Ok(Held::told(held.as_ref(), picked));
     }
-    call.attach(&Project::choose(&picked, &names)?, &[picked])
+    Ok(Held::told(held.as_ref(), call.attach(&Project::choose(&picked, &names)?, &[picked])?))
 }
 
 #[cfg(test)]
@@ -41,7 +52,7 @@ mod tests {
 
     fn by(table: &Table, keys: &[&str], keep: Keep) -> Result<Table, Error> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        distinct(&"unique".into(), table, &keys, keep)
+        distinct(&"unique".into(), table, &keys, keep, GroupBounds::default())
     }
 
     #[test]

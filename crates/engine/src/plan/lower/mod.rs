@@ -10,6 +10,7 @@ mod closing;
 mod columns;
 mod computed;
 mod distinct;
+mod held;
 mod hidden;
 mod join;
 mod join_where;
@@ -35,6 +36,7 @@ pub(in crate::plan) use columns::{
 };
 pub use computed::ColumnOptions;
 pub(in crate::plan) use distinct::distinct;
+pub(in crate::plan) use held::held_rows;
 pub(in crate::plan) use join::join;
 pub(in crate::plan) use join_where::join_where;
 pub(in crate::plan) use kinds::{add_only_to_blink, blink_to_append_only};

@@ -15,6 +15,7 @@ use super::distinct::distinct;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Concat, NaturalJoin, Project, meeting_type};
+use crate::plan::bounds::GroupBounds;
 use crate::plan::spec::{Keep, Matches};
 use crate::table::handle::Table;
 
@@ -50,7 +51,7 @@ pub(in crate::plan) fn multi_join(
         [one] => one.clone(),
         all => call.attach(&Concat::new(method, all)?, all)?,
     };
-    let mut joined = distinct(call, &stacked, &[], Keep::First)?;
+    let mut joined = distinct(call, &stacked, &[], Keep::First, GroupBounds::default())?;
     let pairs: Vec<(String, String)> = on.iter().map(|name| (name.clone(), name.clone())).collect();
     for (at, input) in inputs.iter().enumerate() {
         let join = NaturalJoin::new(method, &joined, input, &pairs, None, suffix, Matches::Error, nulls_equal)?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use formula::hidden::next_hidden;
 use formula::{Aggregate, ColumnName, Expr, Function, Runs, Window};
 
-use super::aggregate::composed;
+use super::aggregate::{Which, composed};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
 use super::rolling;
@@ -24,7 +24,6 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{GroupedShift, NaturalJoin, Project, Sort};
 use crate::plan::spec::{Matches, Materialization, SortBy};
-use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -415,7 +414,7 @@ fn joined(call: &Call, table: &Table, groups: &Groups, next: &mut usize, columns
         call.attach(&Sort::new("sort", &wide, &by)?, std::slice::from_ref(&wide))?
     };
     let by: Vec<Expr> = keys.iter().map(|key| Expr::column(key.as_str())).collect();
-    let grouped = composed(call, &[&sorted], &by, parts, OnError::Fail, Standing::default(), columns)?;
+    let grouped = composed(call, &[&sorted], &by, parts, OnError::Fail, Which::default(), columns)?;
     let on: Vec<(String, String)> = keys.into_iter().map(|key| (key.clone(), key)).collect();
     let joins: Vec<(String, String)> = parts
         .iter()

@@ -3,7 +3,7 @@
 use formula::Expr;
 use formula::values::Values;
 
-use super::aggregate::composed;
+use super::aggregate::{Which, composed};
 use super::computed::Columns;
 use crate::error::Error;
 use crate::eval::call::Call;
@@ -25,9 +25,9 @@ pub(super) fn pivot(
 ) -> Result<Table, Error> {
     let on = how.on.iter().filter(|name| !how.index.contains(name));
     let keys: Vec<Expr> = how.index.iter().chain(on).map(|name| Expr::column(name.as_str())).collect();
-    let cells = composed(call, &[table], &keys, aggregates, on_error, Standing::default(), columns)?;
+    let cells = composed(call, &[table], &keys, aggregates, on_error, Which::default(), columns)?;
     // What an aggregate makes of no row stands where a key has none for a value.
-    let whole = Standing { whole: true, ..Standing::default() };
+    let whole = Which { standing: Standing { whole: true, ..Standing::default() }, held: None };
     let nothing = composed(call, &[&table.without_rows()?], &[], aggregates, on_error, whole, columns)?;
     let (view, mut empty) = (nothing.view()?, Vec::with_capacity(aggregates.len()));
     for column in 0..nothing.width() {

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use formula::values::{LiveSet, Payload};
 use formula::{ColumnName, Expr, Function};
 
-use super::aggregate::composed;
+use super::aggregate::{Which, composed};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{NaturalJoin, WhereIn};
 use crate::plan::spec::{Matches, Materialization, Member};
-use crate::plan::standing::Standing;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
@@ -149,7 +148,7 @@ pub(super) fn tested(
         }
     };
     let distinct =
-        composed(call, &[of], &[Expr::column(column.as_str())], &[], OnError::Fail, Standing::default(), columns)?;
+        composed(call, &[of], &[Expr::column(column.as_str())], &[], OnError::Fail, Which::default(), columns)?;
     let there = [Expr::literal(true).alias(name)];
     let distinct =
         columns(call, &distinct, &there, ColumnOptions { kept: Materialization::Lazy, ..ColumnOptions::STORED })?;

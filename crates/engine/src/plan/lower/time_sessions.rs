@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use formula::hidden::next_hidden;
 use formula::{Aggregate, ColumnName, Expr, Function, Time};
 
-use super::aggregate::grouped;
+use super::aggregate::{Which, grouped};
 use super::closing::{Gate, Reported};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
@@ -19,7 +19,6 @@ use crate::eval::call::Call;
 use crate::ops::watermark::Closes;
 use crate::ops::{Project, Sessions};
 use crate::plan::spec::SessionOptions;
-use crate::plan::standing::Standing;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
@@ -95,7 +94,7 @@ pub(super) fn time_sessions(
         .map(|(end, name)| Ok(Expr::aggregate(end, of_times.clone())?.alias(name)))
         .collect::<Result<Vec<Expr>, Error>>()?;
     wanted.extend_from_slice(expressions);
-    let mut made = grouped(call, &[&wide], &keys, &wanted, Standing::default(), options, columns)?;
+    let mut made = grouped(call, &[&wide], &keys, &wanted, Which::default(), options, columns)?;
     let faults = made.request().faults.clone();
     if let Some(gate) = &gate {
         let windows = Reported { table: &made, faults: faults.as_ref() };

@@ -13,7 +13,7 @@ use formula::functions::Closed;
 use formula::hidden::next_hidden;
 use formula::{ColumnName, Expr, Function, Time};
 
-use super::aggregate::grouped;
+use super::aggregate::{Which, grouped};
 use super::closing::{Gate, Reported};
 use super::computed::{ColumnOptions, Columns};
 use super::hidden::taken;
@@ -22,7 +22,6 @@ use crate::eval::call::Call;
 use crate::ops::Explode;
 use crate::ops::watermark::Closes;
 use crate::plan::spec::{ExplodeOptions, Label, WindowOptions};
-use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -65,7 +64,7 @@ pub(super) fn time_windows(
     }
     let by: Vec<Expr> = keys.iter().cloned().chain([Expr::column(&name).alias(stamp)]).collect();
     let options = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
-    let mut made = grouped(call, &[&wide], &by, expressions, Standing::default(), options, columns)?;
+    let mut made = grouped(call, &[&wide], &by, expressions, Which::default(), options, columns)?;
     if let Some(gate) = &gate {
         let end = ColumnName::hidden(taken(&mut next_hidden(made.schema())), None, format!("the end of {stamp:?}"));
         let ends = columns(call, &made, &[how.end(Expr::column(stamp))?.alias(&end)], ColumnOptions::STORED)?;

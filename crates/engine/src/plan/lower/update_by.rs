@@ -11,11 +11,13 @@ use formula::{ColumnName, Expr, Runs, RunsOf, Window};
 
 use super::columns::columns;
 use super::computed::ColumnOptions;
+use super::held::Held;
 use super::hidden::taken;
 use super::over::Hidden;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Project, Running};
+use crate::plan::bounds::GroupBounds;
 use crate::plan::update_by::{Operator, OperatorKind, RunningKind};
 use crate::table::handle::Table;
 
@@ -27,12 +29,19 @@ pub(in crate::plan) fn update_by(
     inputs: &[Expr],
     operators: &[Operator],
     resets: bool,
+    bounds: GroupBounds,
 ) -> Result<Table, Error> {
     let (reset, inputs) = match inputs.split_last() {
         Some((reset, inputs)) if resets => (Some(reset), inputs),
         _ => (None, inputs),
     };
     check(call, table, by, inputs, operators)?;
+    let held = held(call, table, by, operators, bounds)?;
+    if held.is_some() && reset.is_some() {
+        let message = "reset counts runs in each group for as long as the table lives, so no group can be let go; leave out reset, or \
+                       state_ttl and max_groups";
+        return Err(Error::invalid(&call.method, message));
+    }
     let mut next = next_hidden(table.schema());
     // A column that replaces one is not seen by the others.
     let names: Vec<ColumnName> = operators
@@ -62,12 +71,42 @@ pub(in crate::plan) fn update_by(
     }
     let mut made = hidden.columns(call, &wide, columns)?;
     if !running.is_empty() {
-        made = call.attach(&Running::new(&call.method, &made, by, &running)?, std::slice::from_ref(&made))?;
+        let how = held.as_ref().map(|held| held.how(call, &made)).transpose()?;
+        let run = Running::new(&call.method, &made, by, &running)?.holding(how);
+        let inputs: Vec<Table> = std::iter::once(&made).chain(held.as_ref().and_then(Held::clock)).cloned().collect();
+        made = call.attach(&run, &inputs)?;
     }
     if !values.is_empty() {
         made = columns(call, &made, &values, ColumnOptions::STORED)?;
     }
-    in_order(call, table, &made, operators, &names)
+    Ok(Held::told(held.as_ref(), in_order(call, table, &made, operators, &names)?))
+}
+
+/// Which groups are held; of those whose rows come at the end alone.
+fn held(
+    call: &Call,
+    table: &Table,
+    by: &[String],
+    operators: &[Operator],
+    bounds: GroupBounds,
+) -> Result<Option<Held>, Error> {
+    let Some(held) = Held::of(call, table, bounds, !by.is_empty())? else { return Ok(None) };
+    let refused = |message: &str| Err(Error::invalid(&call.method, message));
+    if bounds.keep_results {
+        return refused("keep_results is of groups whose rows are results; rows of the table stay as they are");
+    }
+    if !table.attributes().blink && !table.attributes().append_only {
+        return refused(
+            "state_ttl and max_groups are of tables whose rows come at their end alone; this one gains rows in between",
+        );
+    }
+    if operators.iter().any(|operator| matches!(operator.kind, OperatorKind::Value)) {
+        return refused(
+            "state_ttl and max_groups are of values that run on; windows, shifts and other expressions read the rows of their \
+             table, and are held with these: keep fewer of them, by time_window or ring_table",
+        );
+    }
+    Ok(Some(held))
 }
 
 /// In how many rows of the group so far the condition was true: rows of one number run together.

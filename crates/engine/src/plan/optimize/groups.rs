@@ -7,6 +7,7 @@ use formula::{Expr, Function};
 use super::projections::renamed;
 use super::shapes::Shapes;
 use super::{filter_like, is_plain, kept_above, movable_predicates, over, parted};
+use crate::plan::bounds::GroupBounds;
 use crate::plan::node::Plan;
 use crate::plan::op::Op;
 use crate::row_errors::OnError;
@@ -31,6 +32,8 @@ pub(super) fn filter_below_groups(plan: &Plan, shapes: &mut Shapes) -> Option<Pl
             };
             keys.iter().filter_map(key).collect()
         }
+        // Which groups are held depends on the others that there are.
+        Op::Distinct { bounds, .. } if *bounds != GroupBounds::default() => return None,
         Op::Distinct { keys, .. } | Op::GroupLimit { keys, .. } => {
             keys.iter().map(|key| (key.clone(), key.clone())).collect()
         }

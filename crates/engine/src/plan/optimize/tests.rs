@@ -157,9 +157,15 @@ fn a_filter_by_keys_goes_below_groups() {
     let (fired, plan) = of(vec![group, filter(both)]);
     assert_eq!(fired, ["filter below groups"]);
     assert!(plan.contains("filter((col(\"K\") == \"A\"))"), "{plan}");
-    let (fired, _) = of(vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::Last }, filter(vec![is("K")])]);
+    let (fired, _) = of(vec![
+        Op::Distinct { keys: vec!["K".into()], keep: Keep::Last, bounds: Default::default() },
+        filter(vec![is("K")]),
+    ]);
     assert_eq!(fired, ["filter below groups"]);
-    let (fired, _) = of(vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::Last }, filter(vec![above("V", 1)])]);
+    let (fired, _) = of(vec![
+        Op::Distinct { keys: vec!["K".into()], keep: Keep::Last, bounds: Default::default() },
+        filter(vec![above("V", 1)]),
+    ]);
     assert!(fired.is_empty(), "the last row of a key may be another of the rows that pass");
 }
 
@@ -203,7 +209,8 @@ fn a_filter_by_left_columns_goes_below_a_join() {
         let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
         assert_eq!(fired, ["filter below join"], "{method}");
     }
-    let one = chained(&right, vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::First }]);
+    let one =
+        chained(&right, vec![Op::Distinct { keys: vec!["K".into()], keep: Keep::First, bounds: Default::default() }]);
     let joined = apply(natural(Matches::Error), "natural_join", &[left.clone(), one]).expect("it is made");
     let (_, fired) = optimised(&chained(&joined, vec![filter(vec![above("V", 1)])]), &[&left, &right]);
     assert!(fired.is_empty(), "a second match that is left out would be no error");

@@ -307,6 +307,22 @@ impl Groups {
         }
     }
 
+    /// A group has no rows from now on, though they did not leave the table.
+    pub(crate) fn drain(&mut self, slot: u32) {
+        if let Some(counts) = &mut self.counts {
+            counts[slot as usize] = 0;
+        }
+        if let Some(picks) = &mut self.picks {
+            picks.reset(slot);
+        }
+    }
+
+    /// As [`Groups::drain`], and frees its state and its key.
+    pub(crate) fn let_go(&mut self, slot: u32) {
+        self.drain(slot);
+        self.forget(slot);
+    }
+
     /// The cells of whole result rows: keys, then outputs.
     pub(crate) fn cells(&self, maker: &AggregationSpec, now: &View, slots: &[u32]) -> Result<Vec<Chunk>, Error> {
         let mut cells = self.table.as_ref().map(|table| table.keys_of(slots)).unwrap_or_default();
