@@ -110,7 +110,7 @@ fn groups_of_odd_numbers_equal_the_model() {
         };
         let outputs = aggregators.iter().map(|of| (format!("{of:?}"), of.clone(), inputs(of))).collect();
         let by = vec!["g".to_owned()];
-        let pipeline = Pipeline { stages: vec![Stage::Group(by.clone(), outputs)], compare: Compare::ByKey(by) };
+        let pipeline = Pipeline { stages: vec![Stage::Group(by.clone(), outputs, false)], compare: Compare::ByKey(by) };
         (pipeline, vec![odd.clone(), table_of("k:str")])
     });
 }

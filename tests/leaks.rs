@@ -148,7 +148,7 @@ fn an_operation_whose_inputs_emptied_keeps_no_state() {
             return Ok(());
         }
         let size = table.size();
-        let keyless = matches!(&stage, Stage::Group(by, _) | Stage::Pivot(by, ..) if by.is_empty());
+        let keyless = matches!(&stage, Stage::Group(by, ..) | Stage::Pivot(by, ..) if by.is_empty());
         if size.entries > 0 || (size.items > 0 && !keyless) {
             return Err(format!("{} entries and {} rows are left of {stage:?}", size.entries, size.items));
         }

@@ -202,7 +202,7 @@ impl Ordered {
     /// What the model says of grouped rows, in their order; nothing if there are no groups.
     fn arrange(&self, wanted: model::Table, input: &model::Table) -> Option<model::Table> {
         let by = match &self.stage {
-            Stage::Group(by, _) | Stage::Pick(by, _) | Stage::GroupLimit(by, ..) | Stage::Pivot(by, ..)
+            Stage::Group(by, ..) | Stage::Pick(by, ..) | Stage::GroupLimit(by, ..) | Stage::Pivot(by, ..)
                 if !by.is_empty() =>
             {
                 by

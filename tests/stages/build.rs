@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use engine::plan::{
-    AsofOptions, Bound, Closing, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization,
-    Member, Op, Operator, OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions, RunningKind,
-    SessionOptions, SortBy, Strategy, Tolerance, Validate, WindowOptions, apply,
+    AsofOptions, Bound, Closing, EquiOptions, ExplodeOptions, Extent, GroupBounds, How, Keep, Label, Matches,
+    Materialization, Member, Op, Operator, OperatorKind, PivotOptions, RangeEnd, RangeOptions, RollingOptions,
+    RunningKind, SessionOptions, SortBy, StandingGroups, Strategy, Tolerance, Validate, WindowOptions, apply,
 };
 use engine::{Error, OnError, Table};
 use formula::aggregates::{Given, SettingKind};
@@ -97,6 +97,14 @@ fn columns(columns: Vec<Expr>, keep: bool, materialization: Materialization) -> 
     Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
 }
 
+/// More groups than a drawn table has: they are counted, queued and looked at, and none is let go. Which are let go depends on what
+/// came when; `ops/held` has laws of that.
+fn bounds_of(table: &Table, bounded: bool) -> GroupBounds {
+    let attributes = table.attributes();
+    let grows = attributes.blink || attributes.add_only || attributes.append_only;
+    GroupBounds { max_groups: (bounded && grows).then_some(1_000_000), ..GroupBounds::default() }
+}
+
 /// What a join takes of the right table: its keys and `w`.
 fn joined_names(on: &[(String, String)]) -> Vec<String> {
     on.iter().map(|(_, right)| right.clone()).chain(["w".to_owned()]).collect()
@@ -145,10 +153,16 @@ impl Stage {
                 ask(Op::Concat, &[table.clone(), part])
             }
             Stage::Stack => ask(Op::Concat, &two),
-            Stage::Group(by, outputs) => {
+            Stage::Group(by, outputs, bounded) => {
                 let keys = by.iter().map(|key| Expr::column(key.as_str())).collect();
                 let aggregates = outputs.iter().map(aggregated).collect::<Result<_, Error>>()?;
-                ask(Op::Aggregate { keys, aggregates, on_error: OnError::Fail }, one)
+                let on_error = OnError::Fail;
+                let (bounds, preserve_empty, named) = (bounds_of(table, *bounded), false, false);
+                if bounds == GroupBounds::default() {
+                    return ask(Op::Aggregate { keys, aggregates, on_error }, one);
+                }
+                let how = StandingGroups { keys, aggregates, preserve_empty, named, on_error, bounds };
+                ask(Op::StandingGroups(how), one)
             }
             Stage::Pivot(index, on, listed, of) => {
                 let names = listed.iter().map(|(_, name)| name.clone()).collect();
@@ -195,14 +209,16 @@ impl Stage {
                 let made = outputs.iter().map(over).collect::<Result<_, Error>>()?;
                 ask(columns(made, true, Materialization::Stored), one)
             }
-            Stage::UpdateBy(by, made) => {
+            Stage::UpdateBy(by, made, bounded) => {
                 let inputs = made.iter().map(|(of, ..)| Expr::column(of.as_str())).collect();
                 let operator = |(_, kind, _, name): &(String, RunningKind, ops::Running, String)| Operator {
                     output: name.clone(),
                     kind: OperatorKind::Running(kind.clone()),
                 };
                 let operators = made.iter().map(operator).collect();
-                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false, bounds: Default::default() }, one)
+                let at_the_end = table.attributes().blink || table.attributes().append_only;
+                let bounds = bounds_of(table, *bounded && at_the_end);
+                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false, bounds }, one)
             }
             Stage::Runs(by, order, backward, column, of, _, name) => {
                 let names = |names: Vec<&String>| names.into_iter().map(|name| Expr::column(name.as_str())).collect();
@@ -243,11 +259,11 @@ impl Stage {
                 ask(Op::Rolling { how, aggregates: outputs.iter().map(aggregated).collect::<Result<_, Error>>()? }, one)
             }
             Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First, bounds: Default::default() }, one),
-            Stage::Pick(by, keep) => {
-                ask(Op::Distinct { keys: by.clone(), keep: *keep, bounds: Default::default() }, one)
+            Stage::Pick(by, keep, bounded) => {
+                ask(Op::Distinct { keys: by.clone(), keep: *keep, bounds: bounds_of(table, *bounded) }, one)
             }
             Stage::GroupLimit(keys, rows, keep) => {
-                ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep, bounds: Default::default() }, one)
+                ask(Op::GroupLimit { keys: keys.clone(), rows: *rows, keep: *keep }, one)
             }
             Stage::Explode(columns, empty_as_null, keep_nulls, null_fill) => {
                 let (empty_as_null, keep_nulls, null_fill) = (*empty_as_null, *keep_nulls, *null_fill);
@@ -368,7 +384,7 @@ impl Stage {
                 ops::concat(&[table, &ops::filter(table, std::slice::from_ref(&predicate.model))])
             }
             Stage::Stack => ops::concat(&[table, right]),
-            Stage::Group(by, outputs) => {
+            Stage::Group(by, outputs, _) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
                 ops::aggregate(table, &by, &wanted(outputs))?
             }
@@ -381,7 +397,7 @@ impl Stage {
             Stage::Session(stamp, gap, by, outputs) => ops::time_sessions(table, stamp, *gap, by, &wanted(outputs))?,
             Stage::Over(by, outputs) => ops::over(table, &[(by.clone(), wanted(outputs))])?,
             Stage::ShiftOver(by, column, n, name) => ops::shift_over(table, by, column, *n, name),
-            Stage::UpdateBy(by, made) => {
+            Stage::UpdateBy(by, made, _) => {
                 let first = table.clone();
                 made.iter().try_fold(first, |table, (of, _, what, name)| ops::running(&table, by, of, what, name))?
             }
@@ -397,7 +413,7 @@ impl Stage {
                 ops::rolling(table, &ops::Rolling { by, window, least: *least, aggregates })?
             }
             Stage::Unique => ops::unique(table),
-            Stage::Pick(by, keep) => {
+            Stage::Pick(by, keep, _) => {
                 let by: Vec<&str> = by.iter().map(String::as_str).collect();
                 if *keep == Keep::First { ops::first_by(table, &by) } else { ops::last_by(table, &by) }
             }

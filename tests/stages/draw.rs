@@ -221,11 +221,12 @@ pub fn pick(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         return None;
     }
     shape.unordered_by = Some(by.clone());
-    Some(Stage::Pick(by, *tape.choose(&[Keep::First, Keep::Last])))
+    let keep = *tape.choose(&[Keep::First, Keep::Last]);
+    Some(Stage::Pick(by, keep, tape.chance(64)))
 }
 
 pub fn group_limit(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
-    let Stage::Pick(by, keep) = pick(tape, shape)? else { return None };
+    let Stage::Pick(by, keep, _) = pick(tape, shape)? else { return None };
     Some(Stage::GroupLimit(by, tape.below(5), keep))
 }
 
@@ -498,7 +499,8 @@ pub fn group(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
     shape.columns = columns;
     shape.inexact = inexact;
     shape.unordered_by = Some(by.clone());
-    Some(Stage::Group(by, outputs))
+    let bounded = !by.is_empty() && tape.chance(64);
+    Some(Stage::Group(by, outputs, bounded))
 }
 
 /// A row for each key, with a column for some of the values that the drawn tables have.
@@ -668,7 +670,8 @@ pub fn update_by(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
         shape.columns.push((name.clone(), result));
         made.push((column, engine, model, name));
     }
-    Some(Stage::UpdateBy(by, made))
+    let bounded = !by.is_empty() && tape.chance(64);
+    Some(Stage::UpdateBy(by, made, bounded))
 }
 
 /// A value that runs on, in another order of the rows than their own.

@@ -45,8 +45,8 @@ pub enum Stage {
     Concat(Both),
     /// The table, then another of the same columns.
     Stack,
-    /// Key columns; name, function and column of each output.
-    Group(Vec<String>, Vec<Aggregated>),
+    /// Key columns; name, function and column of each output; whether groups have bounds, where the input takes any.
+    Group(Vec<String>, Vec<Aggregated>, bool),
     /// Key columns, the column whose values become columns, those values with their names, and the aggregate.
     Pivot(Vec<String>, String, Vec<(model::Value, String)>, Aggregated),
     /// The windows, the key columns and the outputs.
@@ -57,8 +57,9 @@ pub enum Stage {
     Over(Vec<String>, Vec<Aggregated>),
     /// Key columns, the column whose value is taken from a row of the group, how far before, and the name of the result.
     ShiftOver(Vec<String>, String, i64, String),
-    /// Key columns, and for each new column what it is of, what runs over it here and in the model, and its name.
-    UpdateBy(Vec<String>, Vec<(String, RunningKind, ops::Running, String)>),
+    /// Key columns; for each new column what it is of, what runs over it here and in the model, and its name; and whether groups
+    /// have bounds, as in `Group`.
+    UpdateBy(Vec<String>, Vec<(String, RunningKind, ops::Running, String)>, bool),
     /// Key columns, the order in which rows are taken, whether from the last one on, the column that runs, how it does here and in
     /// the model, and the name of the result.
     Runs(Vec<String>, Vec<ops::SortBy>, bool, String, RunsOf, ops::Running, String),
@@ -67,8 +68,8 @@ pub enum Stage {
     Rolling(Vec<String>, Option<String>, [i64; 2], u64, Vec<Aggregated>),
     /// All distinct rows.
     Unique,
-    /// The first row, or the last, of each key.
-    Pick(Vec<String>, Keep),
+    /// The first row, or the last, of each key; and whether groups have bounds, as in `Group`.
+    Pick(Vec<String>, Keep, bool),
     /// So many rows at one end of each group.
     GroupLimit(Vec<String>, u64, Keep),
     /// Columns of lists; whether an empty list gives a row, whether a null does, whether shorter lists are filled up.

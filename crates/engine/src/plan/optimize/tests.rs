@@ -3,11 +3,12 @@
 use formula::{Aggregate, Expr, Function, Window};
 
 use crate::plan::{
-    AsofOptions, EquiOptions, How, Keep, Matches, Materialization, Member, Op, Plan, SortBy, Strategy, Validate, apply,
+    AsofOptions, Cumulative, EquiOptions, GroupBounds, How, Keep, Matches, Materialization, Member, Op, Operator,
+    OperatorKind, Plan, RowBounds, RunningKind, SortBy, StandingGroups, Strategy, Validate, apply,
 };
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
-use crate::testing::{Drawn, still_graph};
+use crate::testing::{Drawn, Source, Tape, still_graph, table_of};
 
 fn col(name: &str) -> Expr {
     Expr::column(name)
@@ -167,6 +168,35 @@ fn a_filter_by_keys_goes_below_groups() {
         filter(vec![above("V", 1)]),
     ]);
     assert!(fired.is_empty(), "the last row of a key may be another of the rows that pass");
+}
+
+/// Which groups are held depends on those that the filter would leave out.
+#[test]
+fn a_filter_stays_above_groups_with_bounds_and_rows_that_are_held() {
+    let graph = still_graph();
+    let spec = table_of("K:str V:int").blink(false);
+    let blink = Source::draw(&graph, &spec, &mut Tape::seeded(1)).expect("a source").0.table().clone();
+    let is_a = || filter(vec![call(Function::Equal, vec![col("K"), Expr::literal("A")])]);
+    let bounds = GroupBounds { max_groups: Some(2), ..GroupBounds::default() };
+    let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(col("V"))).expect("an aggregate").alias("s");
+    let (keys, aggregates, on_error) = (vec![col("K")], vec![sum], OnError::Fail);
+    let groups = |bounds: GroupBounds| {
+        let (keys, aggregates) = (keys.clone(), aggregates.clone());
+        Op::StandingGroups(StandingGroups { keys, aggregates, preserve_empty: false, named: false, on_error, bounds })
+    };
+    let distinct = |bounds: GroupBounds| Op::Distinct { keys: vec!["K".into()], keep: Keep::First, bounds };
+    let kind = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
+    let operators = vec![Operator { output: "c".into(), kind: OperatorKind::Running(kind) }];
+    let running = Op::UpdateBy { by: vec!["K".into()], inputs: vec![col("V")], operators, resets: false, bounds };
+    let rows = Op::HeldRows(RowBounds { max_rows: Some(2), ..RowBounds::default() });
+    for op in [groups(bounds), distinct(bounds), running, rows] {
+        let method = op.method();
+        let (better, fired) = optimised(&chained(&blink, vec![op, is_a()]), &[&blink]);
+        assert!(fired.is_empty(), "{method}: {fired:?}");
+        assert!(matches!(better.op(), Op::Filter { .. }), "{method}");
+    }
+    let (_, fired) = optimised(&chained(&blink, vec![distinct(GroupBounds::default()), is_a()]), &[&blink]);
+    assert_eq!(fired, ["filter below groups"]);
 }
 
 #[test]
