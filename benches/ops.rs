@@ -14,7 +14,7 @@ use engine::ops::{
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{
-    Bound, Closing, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, SessionOptions,
+    Bound, Closing, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, RowBounds, SessionOptions,
     WindowOptions, apply, columns, distinct,
 };
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
@@ -289,6 +289,13 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
                 ];
                 let op = Op::JoinWhere { predicates, suffix: "_right".to_owned(), on_error: OnError::Fail };
                 apply(op, "join_where", &[ranges(t)?, t.clone()])
+            }),
+        ),
+        (
+            "held_rows",
+            Box::new(|t| {
+                let bounds = RowBounds { max_rows: Some(ROWS / 2), ..RowBounds::default() };
+                apply(Op::HeldRows(bounds), "join", std::slice::from_ref(t))
             }),
         ),
         (

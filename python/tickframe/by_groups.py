@@ -1,23 +1,28 @@
-"""One aggregate of every column, by Deephaven's names: `sum_by` and its like. Each follows its table."""
+"""Operations that give one row a group: `agg_by`, `unique`, and by Deephaven's names one aggregate of every column."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from tickframe import _native
 from tickframe.agg import Everywhere
 from tickframe.arguments import check_all, text
-from tickframe.describe import named
+from tickframe.bounds import group_bounds, warn_of_groups
+from tickframe.describe import named, short
 from tickframe.expr import Expr
 from tickframe.functions import col
 from tickframe.functions import len as len_
-from tickframe.handles import itself
+from tickframe.group_by import aggregates, named_groups
+from tickframe.handles import itself, table_of
 from tickframe.names import names_of
 from tickframe.partitioned import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import datetime
+    from collections.abc import Callable, Iterable, Sequence
 
     from tickframe.arguments import OnError
+    from tickframe.bounds import WhenFull
     from tickframe.names import Names
     from tickframe.partitioned import PartitionedTable
     from tickframe.table import Table
@@ -27,7 +32,7 @@ __all__: list[str] = []
 
 @check_all
 class ByGroups:
-    """What `Table` has of operations that give one row a group, with one aggregate of every other column."""
+    """What `Table` has of operations that give one row a group."""
 
     __slots__ = ()
 
@@ -52,6 +57,99 @@ class ByGroups:
             TypeMismatchError: a column of a type of which there is no key.
         """
         return split("partition_by", itself(self), names_of(keys, "partition_by"), drop_keys)
+
+    def unique(
+        self,
+        subset: Names | None = None,
+        keep: Literal["first", "last", "any"] = "first",
+        *,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+        keep_results: bool = False,
+    ) -> Table:
+        """One row of each distinct combination of values.
+
+        Args:
+            subset: the columns that decide; all without it.
+            keep: which row stays, ``"first"`` or ``"last"``; ``"any"`` is the first.
+            state_ttl: how long after its last row a combination is held, as in `group_by`. One that comes again later is new.
+            max_groups: how many combinations are held, as in `group_by`.
+            when_full: as in `group_by`.
+            keep_results: as in `group_by`. With ``keep="first"`` over a stream the result is then the stream without what came
+                again within `state_ttl`.
+        """
+        if keep not in {"first", "last", "any"}:
+            raise ValueError(f'keep must be "first", "last" or "any", not {short(keep)}')
+        names = None if subset is None else names_of([subset], "unique")
+        bounds = group_bounds("unique", state_ttl, max_groups, when_full, keep_results)
+        if bounds is None:
+            warn_of_groups("unique", itself(self), 'state_ttl="1h" or max_groups=1_000_000')
+        return table_of(_native.unique(itself(self)._native, names, keep == "last", bounds))
+
+    def first_by(self, by: Names) -> Table:
+        """The first row of each group; `unique` bounds how many are held."""
+        warn_of_groups("first_by", itself(self), 'unique(..., state_ttl="1h") or unique(..., max_groups=1_000_000)')
+        return table_of(_native.first_by(itself(self)._native, names_of([by], "first_by")))
+
+    def last_by(self, by: Names) -> Table:
+        """The last row of each group; ``unique(keep="last")`` bounds how many are held."""
+        warn_of_groups("last_by", itself(self), 'unique(..., keep="last", state_ttl="1h") or max_groups=1_000_000')
+        return table_of(_native.last_by(itself(self)._native, names_of([by], "last_by")))
+
+    def agg_by(
+        self,
+        aggs: Expr | Iterable[Expr | Iterable[Expr]],
+        by: Names | None = None,
+        on_error: OnError = "fail",
+        *,
+        preserve_empty: bool = False,
+        initial_groups: Table | None = None,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_groups: int | None = None,
+        when_full: WhenFull = "evict",
+        keep_results: bool = False,
+    ) -> Table:
+        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
+
+        An empty table gives no row; `select` of aggregates always gives one. Over a blink table rows accumulate. A group
+        that empties is forgotten; its key comes back at the end.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
+        >>> t.agg_by([tf.agg.sum_("total = x"), tf.agg.count_("n")], by="k").to_dicts()
+        [{'k': 'a', 'total': 4, 'n': 2}, {'k': 'b', 'total': 2, 'n': 1}]
+
+        Groups that are known beforehand stand in the order of their table:
+
+        >>> sides = tf.table({"k": ["c", "b"]})
+        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides).rows()
+        [('b', 2), ('a', 4)]
+        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides, preserve_empty=True).rows()
+        [('c', 0), ('b', 2), ('a', 4)]
+
+        Args:
+            aggs: aggregates or expressions of them.
+            by: key columns.
+            on_error: as in `group_by`.
+            preserve_empty: whether a group that emptied stays, with what the aggregates make of nothing: memory then goes
+                with the keys that ever were. Without `by` there is then a row of an empty table too.
+            initial_groups: a static table with the key columns: its groups come first, in its order. With `preserve_empty`
+                they are there from the start.
+            state_ttl: as in `group_by`, and so the others.
+            max_groups: as in `group_by`.
+            when_full: as in `group_by`.
+            keep_results: as in `group_by`.
+        """
+        keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
+        bounds = group_bounds("agg_by", state_ttl, max_groups, when_full, keep_results)
+        if keys and bounds is None:
+            warn_of_groups("agg_by", itself(self), 'state_ttl="1h" or max_groups=1_000_000')
+        made = aggregates("agg_by", itself(self), [aggs], {})
+        initial = named_groups("agg_by", initial_groups)
+        return table_of(
+            _native.aggregate("agg_by", itself(self)._native, keys, made, on_error, preserve_empty, initial, bounds)
+        )
 
     def sum_by(self, by: Names | None = None) -> Table:
         """The sum of each other column, one row a group.

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tickframe import _native, control, sequential
 from tickframe.arguments import check_all, text
 from tickframe.beside import parted, with_values
-from tickframe.bounds import group_bounds, warn_of_groups
+from tickframe.bounds import group_bounds
 from tickframe.by_groups import ByGroups
 from tickframe.cells import Cells
 from tickframe.describe import named, short
 from tickframe.display import as_html, as_text
 from tickframe.errors import ColumnNotFoundError, InvalidOperationError
 from tickframe.export import Export
-from tickframe.expr import Expr, flatten, spread
+from tickframe.expr import flatten, spread
 from tickframe.extents import Extents
 from tickframe.following import Following
 from tickframe.foreign import mask_of, of_rows
 from tickframe.formulas import bind
 from tickframe.functions import col
 from tickframe.graph import Graph
-from tickframe.group_by import GroupBy, aggregates, named_groups
+from tickframe.group_by import GroupBy
 from tickframe.handles import register
 from tickframe.hints import TABLES, UnknownNameError, unknown
 from tickframe.in_order import InOrder
@@ -404,45 +404,6 @@ class Table(
         """
         return Table(sequential.where(self._native, filters, sys._getframe(1), "where_one_of", on_error, one_of=True))
 
-    def unique(
-        self,
-        subset: Names | None = None,
-        keep: Literal["first", "last", "any"] = "first",
-        *,
-        state_ttl: float | str | datetime.timedelta | None = None,
-        max_groups: int | None = None,
-        when_full: WhenFull = "evict",
-        keep_results: bool = False,
-    ) -> Table:
-        """One row of each distinct combination of values.
-
-        Args:
-            subset: the columns that decide; all without it.
-            keep: which row stays, ``"first"`` or ``"last"``; ``"any"`` is the first.
-            state_ttl: how long after its last row a combination is held, as in `group_by`. One that comes again later is new.
-            max_groups: how many combinations are held, as in `group_by`.
-            when_full: as in `group_by`.
-            keep_results: as in `group_by`. With ``keep="first"`` over a stream the result is then the stream without what came
-                again within `state_ttl`.
-        """
-        if keep not in {"first", "last", "any"}:
-            raise ValueError(f'keep must be "first", "last" or "any", not {short(keep)}')
-        names = None if subset is None else names_of([subset], "unique")
-        bounds = group_bounds("unique", state_ttl, max_groups, when_full, keep_results)
-        if bounds is None:
-            warn_of_groups("unique", self, 'state_ttl="1h" or max_groups=1_000_000')
-        return Table(_native.unique(self._native, names, keep == "last", bounds))
-
-    def first_by(self, by: Names) -> Table:
-        """The first row of each group; `unique` bounds how many are held."""
-        warn_of_groups("first_by", self, 'unique(..., state_ttl="1h") or unique(..., max_groups=1_000_000)')
-        return Table(_native.first_by(self._native, names_of([by], "first_by")))
-
-    def last_by(self, by: Names) -> Table:
-        """The last row of each group; ``unique(keep="last")`` bounds how many are held."""
-        warn_of_groups("last_by", self, 'unique(..., keep="last", state_ttl="1h") or max_groups=1_000_000')
-        return Table(_native.last_by(self._native, names_of([by], "last_by")))
-
     # Columns ----------------------------------------------------------------------------------------------
 
     def select(
@@ -685,58 +646,6 @@ class Table(
             initial_groups,
             group_bounds("group_by", state_ttl, max_groups, when_full, keep_results),
         )
-
-    def agg_by(
-        self,
-        aggs: Expr | Iterable[Expr | Iterable[Expr]],
-        by: Names | None = None,
-        on_error: OnError = "fail",
-        *,
-        preserve_empty: bool = False,
-        initial_groups: Table | None = None,
-        state_ttl: float | str | datetime.timedelta | None = None,
-        max_groups: int | None = None,
-        when_full: WhenFull = "evict",
-        keep_results: bool = False,
-    ) -> Table:
-        """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.
-
-        An empty table gives no row; `select` of aggregates always gives one. Over a blink table rows accumulate. A group
-        that empties is forgotten; its key comes back at the end.
-
-        >>> import tickframe as tf
-        >>> t = tf.table({"k": ["a", "b", "a"], "x": [1, 2, 3]})
-        >>> t.agg_by([tf.agg.sum_("total = x"), tf.agg.count_("n")], by="k").to_dicts()
-        [{'k': 'a', 'total': 4, 'n': 2}, {'k': 'b', 'total': 2, 'n': 1}]
-
-        Groups that are known beforehand stand in the order of their table:
-
-        >>> sides = tf.table({"k": ["c", "b"]})
-        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides).rows()
-        [('b', 2), ('a', 4)]
-        >>> t.agg_by(tf.agg.sum_("x"), by="k", initial_groups=sides, preserve_empty=True).rows()
-        [('c', 0), ('b', 2), ('a', 4)]
-
-        Args:
-            aggs: aggregates or expressions of them.
-            by: key columns.
-            on_error: as in `group_by`.
-            preserve_empty: whether a group that emptied stays, with what the aggregates make of nothing: memory then goes
-                with the keys that ever were. Without `by` there is then a row of an empty table too.
-            initial_groups: a static table with the key columns: its groups come first, in its order. With `preserve_empty`
-                they are there from the start.
-            state_ttl: as in `group_by`, and so the others.
-            max_groups: as in `group_by`.
-            when_full: as in `group_by`.
-            keep_results: as in `group_by`.
-        """
-        keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
-        bounds = group_bounds("agg_by", state_ttl, max_groups, when_full, keep_results)
-        if keys and bounds is None:
-            warn_of_groups("agg_by", self, 'state_ttl="1h" or max_groups=1_000_000')
-        made = aggregates("agg_by", self, [aggs], {})
-        initial = named_groups("agg_by", initial_groups)
-        return Table(_native.aggregate("agg_by", self._native, keys, made, on_error, preserve_empty, initial, bounds))
 
 
 _FORMULA = re.compile(r"[=<>!&|?()*/%+]")
