@@ -1,6 +1,9 @@
 //! What is one table: equal requests over equal inputs, but where the result depends on what came since it was made.
 
-use engine::plan::{AsofOptions, Closing, Matches, NowOptions, Op, Recent, SessionOptions, Strategy, apply};
+use engine::plan::{
+    AsofOptions, Closing, GroupBounds, Keep, Matches, NowOptions, Op, Recent, RowBounds, SessionOptions, Strategy,
+    apply,
+};
 use engine::testing::{Source, Tape, still_graph, table_of};
 use engine::{Error, OnError, Table};
 
@@ -48,6 +51,11 @@ const OUTSIDE: &[Outside] = &[
     ("-taken", |grown, changing, _| {
         let op = Op::SnapshotWhen { stamps: Vec::new(), initial: false, incremental: false, history: false };
         ask(op, &[changing, grown])
+    }),
+    ("-held", |_, changing, _| ask(Op::HeldRows(RowBounds { max_rows: Some(3), ..RowBounds::default() }), &[changing])),
+    ("-held", |grown, _, _| {
+        let bounds = GroupBounds { max_groups: Some(3), ..GroupBounds::default() };
+        ask(Op::Distinct { keys: vec!["k".into()], keep: Keep::First, bounds }, &[grown])
     }),
     ("-ring", |_, _, blink| ask(Op::Ring { rows: 3 }, &[blink])),
     ("-kept", |_, _, blink| ask(Op::BlinkToAppendOnly, &[blink])),
