@@ -108,7 +108,8 @@ def _serve(given: argparse.Namespace) -> int:
         tls = tuple(tls)
     if given.no_token:
         token = False
-    with tf.serve(tables, host=host, port=port, token=token, tls=tls, insecure=insecure) as server:
+    console = given.console or own.get("console", False)
+    with tf.serve(tables, host=host, port=port, token=token, tls=tls, insecure=insecure, console=console) as server:
         print(f"serving {', '.join(server.tables) or 'no tables yet'} at {server.url}", flush=True)
         if server.token is not None:
             print(f"token: {server.token}", flush=True)
@@ -140,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="encrypt: two files in PEM form")
     serve.add_argument("--insecure", action="store_true", help="listen on another address, without encryption")
+    serve.add_argument("--console", action="store_true", help="let clients run Python in this process")
     serve.set_defaults(run=_serve)
     doctor = commands.add_parser("doctor", help="print versions, and each setting with where it comes from")
     doctor.set_defaults(run=_doctor)

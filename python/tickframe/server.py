@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tickframe import _native, errors
 from tickframe.arguments import instance
+from tickframe.console import Console
 from tickframe.graph import graph_for_source
 from tickframe.handles import is_table, table_of
 from tickframe.partitioned import PartitionedTable
@@ -43,10 +44,11 @@ _running: weakref.WeakSet[Server] = weakref.WeakSet()
 class _Served(MutableMapping[str, Any]):
     """The tables of a server by name: what is set is served from then on."""
 
-    __slots__ = ("_native",)
+    __slots__ = ("_console", "_native")
 
-    def __init__(self, native: _native.FlightServer) -> None:
+    def __init__(self, native: _native.FlightServer, console: Console | None) -> None:
         self._native = native
+        self._console = console
 
     def __getitem__(self, name: object) -> Table | PartitionedTable:
         found = self._native.table(name) if isinstance(name, str) else None
@@ -58,7 +60,9 @@ class _Served(MutableMapping[str, Any]):
         name, table = _name(name), _table(name, table)
         if self._native.sessions is None:
             raise errors.InvalidOperationError(f"serve: {name!r} cannot be served: the server was stopped")
-        self._native.put(name, table._native)
+        identity = self._native.put(name, table._native)
+        if self._console is not None:
+            self._console.adopt(name, identity, table)
 
     def __delitem__(self, name: object) -> None:
         if not (isinstance(name, str) and self._native.take(name)):
@@ -91,11 +95,19 @@ def _table(name: object, table: object) -> Table | PartitionedTable:
 class Server:
     """A server that runs, made by :func:`serve`; a context manager that stops it."""
 
-    def __init__(self, native: _native.FlightServer, token: str | None, *, encrypted: bool = False) -> None:
+    def __init__(
+        self,
+        native: _native.FlightServer,
+        token: str | None,
+        *,
+        encrypted: bool = False,
+        console: Console | None = None,
+    ) -> None:
         if not isinstance(native, _native.FlightServer):
             raise errors.TypeMismatchError("a Server is made by tickframe.serve")
         self._native = native
         self._token = token
+        self._console = console
         self._scheme = "grpc+tls" if encrypted else "grpc"
         _running.add(self)
 
@@ -114,7 +126,7 @@ class Server:
     @property
     def tables(self) -> MutableMapping[str, Any]:
         """The tables by name, and the partitioned ones. What is set here is served from then on, a deleted one no longer."""
-        return _Served(self._native)
+        return _Served(self._native, self._console)
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -204,6 +216,7 @@ def serve(
     graph: Graph | None = None,
     origins: Sequence[str] = (),
     insecure: bool = False,
+    console: bool = False,
 ) -> Server:
     """Serve tables to other processes by Arrow Flight, from threads of its own.
 
@@ -225,6 +238,9 @@ def serve(
             no browsers name no page.
         insecure: Listen on another address without ``tls``: nothing that is sent is encrypted, which a warning says. It
             still wants a token.
+        console: Let clients run Python in this process, as whoever started it: in one namespace for all of them, which holds
+            the tables by name, ``tf`` and ``graph``. A table that a script names is served from then on. On another
+            address than this machine's own it wants ``tls`` and a token.
 
     Raises:
         TypeMismatchError: Something is not a table, a name or a function.
@@ -262,7 +278,13 @@ def serve(
     address = _address(host)
     pair = _pair(tls)
     pages = _pages(origins)
+    if not isinstance(console, bool):
+        raise errors.TypeMismatchError(f"serve: console is True or False, not {type(console).__name__}")
     if not ipaddress.ip_address(address).is_loopback:
+        if console and (secret is None or pair is None):
+            raise errors.InvalidOperationError(
+                f"serve: console=True at host={host!r} wants tls=(certificate, key) and a token: who reaches it runs Python here"
+            )
         if secret is None:
             raise errors.InvalidOperationError(f"serve: token=False is for this machine's own address, not {host!r}")
         if pair is None:
@@ -273,11 +295,15 @@ def serve(
                 )
             warnings.warn(f"serve: {host} is served without encryption", stacklevel=2)
     if secret is None:
-        warnings.warn("serve: token=False: every program on this machine can read and write", stacklevel=2)
+        may = "run Python in this process" if console else "read and write"
+        warnings.warn(f"serve: token=False: every program on this machine can {may}", stacklevel=2)
     if graph is not None:
         instance(graph, "serve", "graph", "Graph", "a graph")
-    native = _native.FlightServer(address, port, secret, pair, pages, own, lambda: graph_for_source(graph)._native)
-    server = Server(native, secret, encrypted=pair is not None)
+    scripts = Console(lambda: graph_for_source(graph)) if console else None
+    native = _native.FlightServer(
+        address, port, secret, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
+    )
+    server = Server(native, secret, encrypted=pair is not None, console=scripts)
     for name, table in given.items():
         server.tables[name] = table
     return server

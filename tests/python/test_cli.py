@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grpc
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.flight as fl
 import pyarrow.parquet
 import pytest
+from deephaven_core.proto import console_pb2, console_pb2_grpc
 
 import tickframe as tf
 from tickframe.cli import main
@@ -57,6 +59,18 @@ def test_what_is_sent_is_encrypted_if_it_is_asked_for(tmp_path):
         options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())], timeout=20)
         with fl.connect(url, tls_root_certs=(golden / "authority.pem").read_bytes()) as client:
             assert client.do_get(fl.Ticket(b"s/one"), options).read_all() == ROWS
+        end(process)
+
+
+def test_a_console_is_there_if_it_is_asked_for(tmp_path):
+    for given, wanted in [(["--console"], True), ([], True), ([], False)]:
+        (tmp_path / "tickframe.toml").write_text(f"[serve]\nconsole = {'true' if wanted and not given else 'false'}\n")
+        process, _, url, token = start(tmp_path, *given)
+        with grpc.insecure_channel(url.removeprefix("grpc://")) as channel:
+            stub = console_pb2_grpc.ConsoleServiceStub(channel)
+            types = stub.GetConsoleTypes(console_pb2.GetConsoleTypesRequest(), timeout=20).console_types
+            assert list(types) == (["python"] if wanted else [])
+        assert token
         end(process)
 
 
@@ -126,7 +140,7 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
         "rows = ": "tickframe.toml: Invalid value",
         "row = 3": "'row' is no setting; there are rows, columns",
         'rows = "three"': "rows is a number, not 'three'",
-        "[serve]\nports = 5": "serve has no 'ports'; it has host",
+        "[serve]\nports = 5": "serve has no 'ports'; it has console, host",
     }.items():
         (tmp_path / "tickframe.toml").write_text(wrong)
         assert words in run().stderr.splitlines()[-1]

@@ -330,6 +330,7 @@ def test_the_limits_are_told_by_name(srv):
         "keepalive_timeout": 10_000,
         "handshake": 5_000,
         "unary": 300_000,
+        "script": 3_600_000,
         "sessions": 4096,
         "session": 300_000,
         "patience": 5_000,

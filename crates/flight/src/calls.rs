@@ -35,6 +35,11 @@ pub enum Call {
     ListFields,
     GetConsoleTypes,
     StartConsole,
+    ExecuteCommand,
+    CancelCommand,
+    SubscribeToLogs,
+    AutoCompleteStream,
+    CancelAutoComplete,
     BindTableToVariable,
     ExportedTableUpdates,
     SeekRow,
@@ -133,6 +138,11 @@ pub const CALLS: &[(&str, &str, Call, bool)] = &[
     (APPLICATION, "ListFields", ListFields, false),
     (CONSOLE, "GetConsoleTypes", GetConsoleTypes, true),
     (CONSOLE, "StartConsole", StartConsole, false),
+    (CONSOLE, "ExecuteCommand", ExecuteCommand, false),
+    (CONSOLE, "CancelCommand", CancelCommand, false),
+    (CONSOLE, "SubscribeToLogs", SubscribeToLogs, false),
+    (CONSOLE, "AutoCompleteStream", AutoCompleteStream, false),
+    (CONSOLE, "CancelAutoComplete", CancelAutoComplete, false),
     (CONSOLE, "BindTableToVariable", BindTableToVariable, false),
 ];
 
@@ -161,6 +171,8 @@ impl Call {
                 | ListFields
                 | ExportedTableUpdates
                 | MessageStream
+                | SubscribeToLogs
+                | AutoCompleteStream
         )
     }
 }

@@ -9,6 +9,7 @@ use graph::UpdateGraph;
 use tokio::sync::watch;
 use tonic::Status;
 
+use crate::console::Console;
 use crate::feed::Feed;
 use crate::lock::lock;
 
@@ -41,7 +42,13 @@ pub enum Object {
     Table(Served),
     /// A table of tables.
     Partitioned(Arc<Partitioned>),
+    /// A console of a login.
+    Console(OneConsole),
 }
+
+/// A console of a login.
+#[derive(Clone)]
+pub struct OneConsole(Arc<Console>);
 
 impl<T: Into<Served>> From<T> for Object {
     fn from(table: T) -> Object {
@@ -60,7 +67,7 @@ impl Object {
     pub fn table(self) -> Option<Table> {
         match self {
             Object::Table(served) => Some(served.table),
-            Object::Partitioned(_) => None,
+            Object::Partitioned(_) | Object::Console(_) => None,
         }
     }
 
@@ -69,24 +76,39 @@ impl Object {
         match self {
             Object::Table(_) => "Table",
             Object::Partitioned(_) => "PartitionedTable",
+            Object::Console(_) => "Console",
+        }
+    }
+
+    pub(crate) fn console(of: Arc<Console>) -> Object {
+        Object::Console(OneConsole(of))
+    }
+
+    /// What may have a name that all sessions see. A console is its login's own.
+    pub(crate) fn nameable(self) -> Result<Object, Status> {
+        match self {
+            Object::Console(_) => Err(Status::failed_precondition("a Console is its session's own, and has no name")),
+            object => Ok(object),
         }
     }
 
     /// What tells it from others that are there.
-    pub(crate) fn identity(&self) -> usize {
+    pub fn identity(&self) -> usize {
         match self {
             Object::Table(served) => served.table.identity(),
             Object::Partitioned(partitioned) => Arc::as_ptr(partitioned) as usize,
+            Object::Console(console) => Arc::as_ptr(&console.0) as usize,
         }
     }
 
-    fn published(&self) -> Published {
-        match self {
+    fn published(&self) -> Option<Published> {
+        Some(match self {
             Object::Table(Served { table, feed }) => {
                 Published::Table(table.downgrade(), feed.as_ref().map(Arc::downgrade))
             }
             Object::Partitioned(partitioned) => Published::Partitioned(Arc::downgrade(partitioned)),
-        }
+            Object::Console(_) => return None,
+        })
     }
 }
 
@@ -200,7 +222,8 @@ impl Catalog {
         if shared.contains_key(&name) {
             return Err(Status::already_exists("this shared ticket is taken"));
         }
-        shared.insert(name, object.published());
+        let published = object.published().ok_or_else(|| Status::failed_precondition("a Console cannot be shared"))?;
+        shared.insert(name, published);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
 use crate::catalog::{Catalog, Object, Served};
+use crate::console::Consoles;
 use crate::limits::Limits;
 use crate::proto::Ticket;
 use crate::sessions::{Session, Sessions};
@@ -18,6 +19,7 @@ pub(crate) struct Shared {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
+    pub(crate) consoles: Consoles,
     /// Turns to read tables for those who follow them.
     pub(crate) reads: Semaphore,
     /// Pages of which browsers may call.

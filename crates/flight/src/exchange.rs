@@ -249,7 +249,7 @@ async fn deliver(context: &Context, send: &Answer, message: Message) -> Result<b
 }
 
 /// Comes back when the session or the server ends.
-async fn over(context: &Context) -> Status {
+pub(crate) async fn over(context: &Context) -> Status {
     match first(context.session.over(), context.shared.stopped()).await {
         First::Left(()) => refused(),
         First::Right(()) => Status::unavailable("the server was stopped"),

@@ -11,7 +11,8 @@ use crate::tickets::Named;
 /// Messages that wait for a client to read.
 const AHEAD: usize = 4;
 
-fn info(name: &str, kind: &str) -> FieldInfo {
+/// What is told of a name of the scope.
+pub(crate) fn info(name: &str, kind: &str) -> FieldInfo {
     let ticket = Some(Ticket { ticket: Named::Scope(name.to_owned()).ticket() });
     FieldInfo {
         typed_ticket: Some(TypedTicket { ticket, kind: kind.to_owned() }),

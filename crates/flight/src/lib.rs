@@ -18,6 +18,7 @@ mod ipc;
 pub mod limits;
 mod listen;
 mod lock;
+mod logs;
 mod objects;
 mod partitions;
 mod proto;
@@ -35,6 +36,7 @@ mod web;
 
 pub use calls::{CALLS, Call};
 pub use catalog::{Catalog, GraphOf, Object, Resolve};
+pub use console::{Interpreter, Ran, Say, Script, Spoken};
 pub use listen::{Options, Server, StartError};
 pub use remote::{Remote, RemoteError, RemoteOptions, RemoteState};
 pub use sessions::Access;

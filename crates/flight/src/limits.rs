@@ -25,6 +25,8 @@ pub struct Limits {
     pub handshake: Duration,
     /// How long a call of one answer may take.
     pub unary: Duration,
+    /// How long a script of a console may take, with what it waits for its turn.
+    pub script: Duration,
     /// Sessions at one time.
     pub sessions: usize,
     /// How long a session lives after its last call.
@@ -50,6 +52,7 @@ impl Default for Limits {
             keepalive_timeout: Duration::from_secs(10),
             handshake: Duration::from_secs(5),
             unary: Duration::from_secs(300),
+            script: Duration::from_secs(3600),
             sessions: 4096,
             session: Duration::from_secs(300),
             patience: Duration::from_secs(5),

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::begin::{Speech, begun};
 use crate::catalog::Catalog;
+use crate::console::{Consoles, Interpreter};
 use crate::context::Shared;
 use crate::limits::Limits;
 use crate::race::{First, first};
@@ -43,6 +44,8 @@ pub struct Options {
     pub limits: Limits,
     /// The pages, by origin, of which browsers may call.
     pub origins: Vec<String>,
+    /// What runs scripts of clients; without it there is no console.
+    pub console: Option<Arc<dyn Interpreter>>,
 }
 
 /// Why a server was not started.
@@ -68,7 +71,7 @@ pub struct Server {
 impl Server {
     /// Listens, and serves from threads of its own.
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
-        let Options { address, access, tls, limits, origins } = options;
+        let Options { address, access, tls, limits, origins, console } = options;
         let refused = |error| StartError::Address(address, error);
         let listener = Listener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
@@ -83,6 +86,7 @@ impl Server {
             catalog,
             sessions: Sessions::new(access, limits.clone()),
             limits,
+            consoles: Consoles::new(console),
             reads: Semaphore::new(READS),
             origins,
             stopping: watch::Sender::new(false),
@@ -124,6 +128,7 @@ impl Drop for Server {
             return;
         }
         self.shared.stopping.send_replace(true);
+        self.shared.consoles.stop_all();
         self.shared.sessions.close_all();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(GRACE);

@@ -240,6 +240,78 @@ pub struct StartConsole {
 }
 
 #[derive(Clone, PartialEq, Message)]
+pub struct StartedConsole {
+    #[prost(message, optional, tag = "1")]
+    pub result_id: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ExecuteCommand {
+    #[prost(message, optional, tag = "1")]
+    pub console_id: Option<Ticket>,
+    #[prost(string, tag = "3")]
+    pub code: String,
+}
+
+/// What a script has done. What is wrong with it is no error of the call.
+#[derive(Clone, PartialEq, Message)]
+pub struct Executed {
+    #[prost(string, tag = "1")]
+    pub error_message: String,
+    #[prost(message, optional, tag = "2")]
+    pub changes: Option<FieldsChange>,
+    /// In nanoseconds.
+    #[prost(int64, tag = "3")]
+    pub start_timestamp: i64,
+    #[prost(int64, tag = "4")]
+    pub end_timestamp: i64,
+}
+
+/// Ends what runs in a console.
+#[derive(Clone, PartialEq, Message)]
+pub struct CancelCommand {
+    #[prost(message, optional, tag = "1")]
+    pub console_id: Option<Ticket>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SubscribeToLogs {
+    /// In microseconds: what was said until then is not told again.
+    #[prost(int64, tag = "1")]
+    pub last_seen_log_timestamp: i64,
+    /// `STDOUT`, `STDERR`; none for both.
+    #[prost(string, repeated, tag = "2")]
+    pub levels: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct LogMessage {
+    #[prost(int64, tag = "1")]
+    pub micros: i64,
+    #[prost(string, tag = "2")]
+    pub log_level: String,
+    #[prost(string, tag = "3")]
+    pub message: String,
+}
+
+/// A question of how a text might go on; it is answered with that this is not known.
+#[derive(Clone, PartialEq, Message)]
+pub struct CompletionRequest {
+    #[prost(message, optional, tag = "5")]
+    pub console_id: Option<Ticket>,
+    #[prost(int32, tag = "6")]
+    pub request_id: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct CompletionResponse {
+    #[prost(int32, tag = "2")]
+    pub request_id: i32,
+    #[prost(bool, tag = "3")]
+    pub success: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
 pub struct BindTable {
     #[prost(string, tag = "3")]
     pub variable_name: String,

@@ -16,13 +16,13 @@ use crate::context::{Context, Shared};
 use crate::frames::{Answers, drain, one, whole};
 use crate::limits::Limits;
 use crate::proto::{
-    ConfigValue, ConsoleTypes, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
+    CompletionRequest, ConfigValue, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
     TerminationNotification, Ticket,
 };
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, exchange, fields, flight, objects, partitions, sizes, tables, web};
+use crate::{console, exchange, fields, flight, logs, objects, partitions, sizes, tables, web};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -65,7 +65,8 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
     let run = run(shared.clone(), call, session, body);
     let answers = if call.is_unary() {
         let late = |_| Err(Status::deadline_exceeded("the call took too long"));
-        tokio::time::timeout(shared.limits.unary, run).await.unwrap_or_else(late)
+        let time = if call == Call::ExecuteCommand { shared.limits.script } else { shared.limits.unary };
+        tokio::time::timeout(time, run).await.unwrap_or_else(late)
     } else {
         run.await
     };
@@ -98,7 +99,7 @@ async fn run(
             }
             Call::GetConsoleTypes => {
                 let _: Empty = one(body, shared.limits.control_message).await?;
-                Ok(Answers::once(&ConsoleTypes::default()))
+                Ok(Answers::once(&shared.consoles.types()))
             }
             _ => {
                 drain(body);
@@ -166,7 +167,7 @@ async fn run(
                 Named::Shared(_) if !is_export => Err(Status::failed_precondition("only an export can be shared")),
                 Named::Shared(name) => context.shared.catalog.publish(name, &object),
                 Named::Scope(name) => {
-                    let_go(context.shared.catalog.put(name, object));
+                    let_go(context.shared.catalog.put(name, object.nameable()?));
                     Ok(())
                 }
                 _ => Err(Status::failed_precondition("resultId must be a shared ticket or one of the scope")),
@@ -225,9 +226,17 @@ async fn run(
         }
         Call::GetConsoleTypes => {
             let _: Empty = one(body, limit).await?;
-            Ok(Answers::once(&ConsoleTypes::default()))
+            Ok(Answers::once(&context.shared.consoles.types()))
         }
-        Call::StartConsole => Err(console::start(&one(body, limit).await?)),
+        Call::StartConsole => console::start(&context, one(body, limit).await?).await,
+        Call::ExecuteCommand => console::execute(&context, one(body, limit).await?).await,
+        Call::CancelCommand => console::cancel(&context, one(body, limit).await?).await,
+        Call::SubscribeToLogs => Ok(logs::follow(context, one(body, limit).await?)),
+        Call::AutoCompleteStream => Ok(console::complete(context, body)),
+        Call::CancelAutoComplete => {
+            let _: CompletionRequest = one(body, limit).await?;
+            Ok(Answers::once(&Empty {}))
+        }
         Call::BindTableToVariable => {
             console::bind(&context, one(body, limit).await?).await?;
             Ok(Answers::once(&Empty {}))

@@ -14,6 +14,7 @@ use crate::catalog::Object;
 use crate::exports::Exports;
 use crate::limits::Limits;
 use crate::lock::lock;
+use crate::logs::Logs;
 use crate::trouble::random;
 
 /// Who may call.
@@ -38,6 +39,8 @@ pub(crate) fn refused() -> Status {
 pub(crate) struct Session {
     pub(crate) token: String,
     pub(crate) exports: Exports,
+    /// What its scripts have said.
+    pub(crate) logs: Logs,
     /// True once it is over.
     pub(crate) closed: watch::Sender<bool>,
     last: Mutex<Instant>,
@@ -48,6 +51,7 @@ impl Session {
         Arc::new(Session {
             token,
             exports: Exports::new(limits.exports),
+            logs: Logs::default(),
             closed: watch::Sender::new(false),
             last: Mutex::new(Instant::now()),
         })

@@ -170,8 +170,14 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
     let tables = [("plain", plain), ("sorted", sorted)];
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options =
-            Options { address, access: Access::Anybody, tls: None, limits: Limits::default(), origins: Vec::new() };
+        let options = Options {
+            address,
+            access: Access::Anybody,
+            tls: None,
+            limits: Limits::default(),
+            origins: Vec::new(),
+            console: None,
+        };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     for (name, table) in &tables {
@@ -229,8 +235,14 @@ fn a_client_that_is_gone_holds_nothing() {
     let source = KeyedTable::new(&graph, schema, &["id".to_owned()]).expect("a source");
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let options =
-            Options { address, access: Access::Anybody, tls: None, limits: Limits::default(), origins: Vec::new() };
+        let options = Options {
+            address,
+            access: Access::Anybody,
+            tls: None,
+            limits: Limits::default(),
+            origins: Vec::new(),
+            console: None,
+        };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     let filtered = apply(Op::Head { rows: 10 }, "head", &[source.table().clone()]).expect("a table");
@@ -281,7 +293,8 @@ fn a_client_that_reads_nothing_of_its_first_rows_holds_no_step() {
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
         let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
-        let options = Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new() };
+        let options =
+            Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console: None };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     server.catalog().put("t".to_owned(), source.table().clone());

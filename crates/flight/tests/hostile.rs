@@ -47,7 +47,7 @@ impl http_body::Body for Open {
 fn server(limits: Limits) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
     Server::start(
-        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new() },
+        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console: None },
         Arc::new(Catalog::default()),
     )
     .expect("a server")

@@ -32,6 +32,7 @@ fn served(port: u16, tables: &[(&str, Table)]) -> Server {
             tls: None,
             limits: Limits::default(),
             origins: Vec::new(),
+            console: None,
         };
         match Server::start(options, Arc::new(Catalog::default())) {
             Ok(server) => {

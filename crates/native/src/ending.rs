@@ -150,7 +150,7 @@ fn raise_in(py: Python<'_>, thread: u64, raises: bool) {
 }
 
 /// This thread's number in Python's `threading`.
-fn ident(py: Python<'_>) -> PyResult<u64> {
+pub fn ident(py: Python<'_>) -> PyResult<u64> {
     thread_local! {
         static IDENT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }

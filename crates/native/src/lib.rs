@@ -10,6 +10,8 @@
 mod arrow;
 mod cells;
 mod chain;
+#[cfg(feature = "server")]
+mod console;
 mod constructors;
 mod data;
 mod delivery;

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::Table;
 use flight::limits::Limits;
-use flight::{Access, Catalog, Identity, Object, Options, Resolve, Server};
+use flight::{Access, Catalog, Identity, Interpreter, Object, Options, Resolve, Server};
 use graph::UpdateGraph;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::console::PythonConsole;
 use crate::ending::{self, Inside};
 use crate::error::InvalidOperationError;
 use crate::gil::{drop_without_gil, lock};
@@ -39,6 +40,22 @@ impl Resolve for PythonResolver {
             Ok(Some(table.get().engine().clone()))
         });
         found.unwrap_or_else(|| Err("the program ends".to_owned()))
+    }
+}
+
+/// What a native table, or a partitioned one, is to the server.
+pub fn object(table: &Bound<'_, PyAny>) -> PyResult<Object> {
+    Ok(match table.cast::<PyPartitioned>() {
+        Ok(partitioned) => partitioned.get().engine().clone().into(),
+        Err(_) => table.cast::<PyTable>()?.get().usable()?.clone().into(),
+    })
+}
+
+/// The other way round; None for what Python has no word for.
+pub fn handle(py: Python<'_>, object: Object) -> PyResult<Option<Bound<'_, PyAny>>> {
+    match object {
+        Object::Partitioned(partitioned) => PyPartitioned::new(&partitioned).into_bound_py_any(py).map(Some),
+        object => object.table().map(|table| PyTable::new(table).into_bound_py_any(py)).transpose(),
     }
 }
 
@@ -77,7 +94,7 @@ impl PyFlightServer {
 
 #[pymethods]
 impl PyFlightServer {
-    /// `graph` gives the graph in which clients make live tables. `address` is an IP address and `token` None for a server that asks nobody. `tls` are certificates and key in PEM form.
+    /// `graph` gives the graph in which clients make live tables, `console` runs scripts of clients. `address` is an IP address and `token` None for a server that asks nobody. `tls` are certificates and key in PEM form.
     #[new]
     fn new(
         py: Python<'_>,
@@ -88,6 +105,7 @@ impl PyFlightServer {
         origins: Vec<String>,
         resolvers: Vec<(String, Py<PyAny>)>,
         graph: Py<PyAny>,
+        console: Option<Py<PyAny>>,
     ) -> PyResult<PyFlightServer> {
         let address = address
             .parse()
@@ -114,6 +132,7 @@ impl PyFlightServer {
             tls,
             limits: limits.clone(),
             origins,
+            console: console.map(|console| Arc::new(PythonConsole::new(console)) as Arc<dyn Interpreter>),
         };
         let shared = catalog.clone();
         let server = ending::detached(py, || Server::start(options, shared))
@@ -153,6 +172,7 @@ impl PyFlightServer {
             ("keepalive_timeout", limits.keepalive_timeout.as_millis() as u64),
             ("handshake", limits.handshake.as_millis() as u64),
             ("unary", limits.unary.as_millis() as u64),
+            ("script", limits.script.as_millis() as u64),
             ("sessions", limits.sessions as u64),
             ("session", limits.session.as_millis() as u64),
             ("patience", limits.patience.as_millis() as u64),
@@ -167,21 +187,15 @@ impl PyFlightServer {
 
     /// The table of this name; of one who serves constituents, all of them.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = match self.catalog.get(name) {
-            None => return Ok(None),
-            Some(Object::Partitioned(partitioned)) => PyPartitioned::new(&partitioned).into_bound_py_any(py),
-            Some(object) => object.table().map(PyTable::new).into_bound_py_any(py),
-        };
-        found.map(Some)
+        self.catalog.get(name).map_or(Ok(None), |object| handle(py, object))
     }
 
-    fn put(&self, name: String, table: &Bound<'_, PyAny>) -> PyResult<()> {
-        let object: Object = match table.cast::<PyPartitioned>() {
-            Ok(partitioned) => partitioned.get().engine().clone().into(),
-            Err(_) => table.cast::<PyTable>()?.get().usable()?.clone().into(),
-        };
+    /// Gives what tells the object from others.
+    fn put(&self, name: String, table: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let object = object(table)?;
+        let identity = object.identity();
         drop_without_gil(self.catalog.put(name, object));
-        Ok(())
+        Ok(identity)
     }
 
     /// Whether there was one.
