@@ -279,7 +279,7 @@ class FlightServer:
         cls,
         address: str,
         port: int,
-        token: str | None,
+        tokens: list[tuple[str, str]] | None,
         tls: tuple[bytes, bytes] | None,
         origins: list[str],
         resolvers: list[tuple[str, Callable[[str], Any]]],

@@ -98,7 +98,7 @@ class Server:
     def __init__(
         self,
         native: _native.FlightServer,
-        token: str | None,
+        token: str | Mapping[str, str] | None,
         *,
         encrypted: bool = False,
         console: Console | None = None,
@@ -119,8 +119,8 @@ class Server:
         return f"{self._scheme}://{host}:{self._native.port}"
 
     @property
-    def token(self) -> str | None:
-        """What clients must send; None for a server that asks nobody."""
+    def token(self) -> str | Mapping[str, str] | None:
+        """What clients must send, by login if there are several; None for a server that asks nobody."""
         return self._token
 
     @property
@@ -163,16 +163,36 @@ def _address(host: object) -> str:
         raise errors.InvalidOperationError(f"serve: host={host!r} is no address: {unknown}") from None
 
 
-def _secret(token: object) -> str | None:
+def _secret(token: object) -> str:
     if token is None:
         return secrets.token_hex(16)
-    if token is False:
-        return None
     if not isinstance(token, str):
-        raise errors.TypeMismatchError(f"serve: token must be a string, None or False, not {type(token).__name__}")
+        raise errors.TypeMismatchError(
+            f"serve: token must be a string, a mapping of names to strings, None or False, not {type(token).__name__}"
+        )
     if not token.isascii() or not token.isprintable() or " " in token or not token:
         raise errors.InvalidOperationError("serve: a token has printable ASCII letters and no spaces")
     return token
+
+
+def _secrets(token: object) -> str | dict[str, str] | None:
+    """One token, or one for each of several logins; None if nothing is asked."""
+    if token is False:
+        return None
+    if not isinstance(token, Mapping):
+        return _secret(token)
+    if not token:
+        raise errors.InvalidOperationError("serve: token names nobody: give a login, or None for a random token")
+    tokens: dict[str, str] = {}
+    for login, given in token.items():
+        if not isinstance(login, str):
+            raise errors.TypeMismatchError(f"serve: token: a login is named by a string, not {type(login).__name__}")
+        if not login or not login.isprintable():
+            raise errors.InvalidOperationError(f"serve: token: {login!r} is no name of a login")
+        tokens[login] = _secret(given)
+    if len(set(tokens.values())) < len(tokens):
+        raise errors.InvalidOperationError("serve: token: two logins have one token")
+    return tokens
 
 
 def pem(given: object, method: str, what: str) -> bytes:
@@ -210,7 +230,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    token: str | Literal[False] | None = None,
+    token: str | Mapping[str, str | None] | Literal[False] | None = None,
     tls: tuple[PEM, PEM] | None = None,
     resolvers: Mapping[str, Callable[[str], Table | None]] | None = None,
     graph: Graph | None = None,
@@ -228,7 +248,8 @@ def serve(
         host: Where to listen. Other addresses than this machine's own want ``tls`` and a token.
         port: The port; 0 is any free one.
         token: What clients must send, as ``authorization: Bearer TOKEN`` or as the password of any name; by default
-            a random one. False lets anybody call who reaches this machine's own address.
+            a random one. A mapping of names to tokens (None is a random one) tells several logins from each other: what one of
+            them may hold is its own. False lets anybody call who reaches this machine's own address.
         tls: Certificate (with those that vouch for it behind it) and private key, each a path of a PEM file or its
             bytes: what is sent is encrypted then.
         resolvers: Functions that give tables by name, by the text with which their tickets begin: the function of
@@ -274,7 +295,7 @@ def serve(
     for prefix, function in pairs:
         if not isinstance(prefix, str) or not callable(function):
             raise errors.TypeMismatchError("serve: resolvers must map strings to functions")
-    secret = _secret(token)
+    secret = _secrets(token)
     address = _address(host)
     pair = _pair(tls)
     pages = _pages(origins)
@@ -300,8 +321,9 @@ def serve(
     if graph is not None:
         instance(graph, "serve", "graph", "Graph", "a graph")
     scripts = Console(lambda: graph_for_source(graph)) if console else None
+    tokens = [("", secret)] if isinstance(secret, str) else None if secret is None else list(secret.items())
     native = _native.FlightServer(
-        address, port, secret, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
+        address, port, tokens, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
     )
     server = Server(native, secret, encrypted=pair is not None, console=scripts)
     for name, table in given.items():
@@ -312,7 +334,8 @@ def serve(
 def token_of(url: str) -> str | None:
     """The token of the server of this process that is reached there."""
     found = (server for server in list(_running) if server.url == url and server._native.sessions is not None)
-    return next((server.token for server in found), None)
+    token = next((server.token for server in found), None)
+    return next(iter(token.values())) if isinstance(token, Mapping) else token
 
 
 def _end() -> None:

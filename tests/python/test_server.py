@@ -334,9 +334,38 @@ def test_the_limits_are_told_by_name(srv):
         "sessions": 4096,
         "session": 300_000,
         "patience": 5_000,
+        "hold": 300_000,
         "exports": 100_000,
         "upload": 16 << 30,
+        "login_sessions": 1024,
+        "login_exports": 200_000,
+        "login_subscriptions": 4096,
+        "login_memory": srv.limits["login_memory"],
     }
+
+
+def test_logins_have_limits_of_their_own():
+    tokens = {"ann": "word-of-ann", "bob": None}
+    with tf.serve({"t": T}, token=tokens) as srv:
+        assert srv.token["ann"] == "word-of-ann"
+        assert len(srv.token["bob"]) == 32
+        assert srv.limits["login_sessions"] == 1024
+        assert 0 < srv.limits["login_memory"] <= 16 << 30
+        with fl.connect(srv.url) as client:
+            options = fl.FlightCallOptions(timeout=20)
+            for _ in range(1024):
+                client.authenticate_basic_token("ann", "word-of-ann", options)
+            words = "a login has at most 1024 sessions, and this one 'ann' has them"
+            with pytest.raises(pa.ArrowException, match=words):
+                client.authenticate_basic_token("ann", "word-of-ann", options)
+            _, bearer = client.authenticate_basic_token("bob", srv.token["bob"], options)
+            for given in [bearer.decode(), f"Bearer {srv.token['ann']}", f"Bearer {srv.token['bob']}"]:
+                mine = fl.FlightCallOptions(headers=[(b"authorization", given.encode())], timeout=20)
+                assert client.do_get(fl.Ticket(b"s/t"), mine).read_all().num_rows == 1
+            with pytest.raises(fl.FlightUnauthenticatedError):
+                client.authenticate_basic_token("ann", "word", options)
+        with tf.connect(srv.url, graph=tf.Graph()) as con:
+            assert list(con) == ["t"]
 
 
 def test_a_resolver_that_fails_says_so():
@@ -363,7 +392,12 @@ T = tf.table({"x": [1]})
         ({"tables": {"": T}}, tf.errors.InvalidOperationError, "name cannot be empty"),
         ({"port": "80"}, tf.errors.TypeMismatchError, "port must be an integer, not str"),
         ({"port": 70_000}, tf.errors.InvalidOperationError, "port must be in 0 … 65535, not 70000"),
-        ({"token": 5}, tf.errors.TypeMismatchError, "token must be a string, None or False, not int"),
+        ({"token": {}}, tf.errors.InvalidOperationError, "token names nobody"),
+        ({"token": {5: "a"}}, tf.errors.TypeMismatchError, "a login is named by a string, not int"),
+        ({"token": {"a\n": "a"}}, tf.errors.InvalidOperationError, "is no name of a login"),
+        ({"token": {"a": "x", "b": "x"}}, tf.errors.InvalidOperationError, "two logins have one token"),
+        ({"token": {"a": "x y"}}, tf.errors.InvalidOperationError, "no spaces"),
+        ({"token": 5}, tf.errors.TypeMismatchError, "token must be a string, a mapping of names to strings, None or False"),
         ({"token": "two words"}, tf.errors.InvalidOperationError, "printable ASCII letters and no spaces"),
         ({"host": 5}, tf.errors.TypeMismatchError, "host must be a string, not int"),
         ({"host": "no such host"}, tf.errors.InvalidOperationError, "host='no such host' is no address"),

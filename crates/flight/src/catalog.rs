@@ -12,6 +12,7 @@ use tonic::Status;
 use crate::console::Console;
 use crate::feed::Feed;
 use crate::lock::lock;
+use crate::logins::Lease;
 
 /// A function of the user's that gives tables by name.
 pub trait Resolve: Send + Sync {
@@ -27,11 +28,14 @@ pub type GraphOf = Arc<dyn Fn() -> Result<UpdateGraph, String> + Send + Sync>;
 pub struct Served {
     pub(crate) table: Table,
     pub(crate) feed: Option<Arc<Feed>>,
+    /// For the bytes of an upload, as long as they have a name or a number.
+    #[expect(dead_code, reason = "it is held")]
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 impl From<Table> for Served {
     fn from(table: Table) -> Served {
-        Served { table, feed: None }
+        Served { table, feed: None, lease: None }
     }
 }
 
@@ -103,7 +107,7 @@ impl Object {
 
     fn published(&self) -> Option<Published> {
         Some(match self {
-            Object::Table(Served { table, feed }) => {
+            Object::Table(Served { table, feed, .. }) => {
                 Published::Table(table.downgrade(), feed.as_ref().map(Arc::downgrade))
             }
             Object::Partitioned(partitioned) => Published::Partitioned(Arc::downgrade(partitioned)),
@@ -121,9 +125,11 @@ enum Published {
 impl Published {
     fn held(&self) -> Option<Object> {
         Some(match self {
-            Published::Table(table, feed) => {
-                Object::Table(Served { table: table.upgrade()?, feed: feed.as_ref().and_then(Weak::upgrade) })
-            }
+            Published::Table(table, feed) => Object::Table(Served {
+                table: table.upgrade()?,
+                feed: feed.as_ref().and_then(Weak::upgrade),
+                lease: None,
+            }),
             Published::Partitioned(partitioned) => Object::Partitioned(partitioned.upgrade()?),
         })
     }
@@ -204,7 +210,7 @@ impl Catalog {
     }
 
     /// Puts a table under a name that must be free.
-    pub(crate) fn add(&self, name: &str, table: Table) -> Result<(), Status> {
+    pub(crate) fn add(&self, name: &str, table: Served) -> Result<(), Status> {
         let mut scope = lock(&self.scope);
         if scope.contains_key(name) {
             return Err(Status::already_exists(format!("a table named '{name}' is there already")));

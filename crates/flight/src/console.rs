@@ -16,11 +16,11 @@ use tonic::codec::Streaming;
 
 use crate::catalog::{Catalog, Object};
 use crate::context::{Context, blocking};
-use crate::exchange::over;
 use crate::fields::info;
 use crate::frames::{Answers, answered, drain_messages, framed, requests};
 use crate::lock::lock;
 use crate::logs::Level;
+use crate::pace::over;
 use crate::proto::{
     BindTable, CancelCommand, CompletionRequest, CompletionResponse, ConsoleTypes, Empty, ExecuteCommand, Executed,
     FieldsChange, StartConsole, StartedConsole, Ticket,

@@ -4,7 +4,6 @@
 //! one, which waits for the client. When it is due, its cells are read at one settled step and sent, message by message,
 //! as the client reads. A client that does not read has one update on its way, and row sets that wait.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -22,15 +21,15 @@ use tokio::sync::Notify;
 use tonic::Status;
 use tonic::codec::Streaming;
 
-use crate::context::{Context, blocking, engine_error};
+use crate::context::{Context, engine_error};
 use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests};
 use crate::ipc::barrage_message;
 use crate::lock::lock;
+use crate::logins::What;
+use crate::pace::{Pieces, Sending, deliver, over, read};
 use crate::proto::FlightData;
 use crate::race::{First, first};
-use crate::sessions::refused;
 use crate::tickets::of_ticket;
-use crate::trouble::internal;
 
 /// Messages that wait for a client to read.
 const AHEAD: usize = 2;
@@ -40,10 +39,6 @@ const AGAIN: Duration = Duration::from_millis(5);
 const FAR: Duration = Duration::from_secs(3600);
 /// How often a settled step is looked for before others are let on.
 const TRIES: usize = 8;
-/// Bytes that are written down for a client that does not read.
-const OWED: usize = 64 << 20;
-/// Bytes that are read before the first of them is sent.
-const SOON: usize = 1 << 20;
 /// So many updates are merged although nobody asks for them.
 const MANY: usize = 64;
 
@@ -185,7 +180,7 @@ impl Listener for Ear {
 /// What there is to do now.
 enum Next {
     /// Something to send.
-    Send(Box<Sending>),
+    Send(Box<Sending<Rows>>),
     /// Nothing until then, unless something happens; in milliseconds.
     Idle(Option<u64>),
     /// A step has settled whose update has not come yet.
@@ -232,28 +227,12 @@ fn next(table: &Table, follower: &Follower, form: &Form, now: u64) -> Result<Nex
             Some(Outgoing { train, cells }) => {
                 drop(subscriber);
                 let source = cells.map_or(Source::Table(view), Source::Blink);
-                Next::Send(Box::new(Sending::begin(train, source, form)?))
+                Next::Send(Box::new(Sending::begin(Rows { train, source, form: form.clone() })?))
             }
             None => Next::Idle(subscriber.due()),
         });
     }
     Ok(Next::Soon)
-}
-
-/// Sends; false if the client is gone. The session's end and the server's are errors.
-async fn deliver(context: &Context, send: &Answer, message: Message) -> Result<bool, Status> {
-    match first(send.send(Ok(message)), over(context)).await {
-        First::Left(sent) => Ok(sent.is_ok()),
-        First::Right(status) => Err(status),
-    }
-}
-
-/// Comes back when the session or the server ends.
-pub(crate) async fn over(context: &Context) -> Status {
-    match first(context.session.over(), context.shared.stopped()).await {
-        First::Left(()) => refused(),
-        First::Right(()) => Status::unavailable("the server was stopped"),
-    }
 }
 
 /// What cells are read from.
@@ -271,96 +250,26 @@ impl Source {
     }
 }
 
-/// What is sent: messages that are ready, and a train whose cells are not read yet.
-struct Sending {
-    ready: VecDeque<Message>,
-    rest: Option<(Train, Source)>,
+/// The messages of a train, whose cells are not read yet.
+struct Rows {
+    train: Train,
+    source: Source,
+    form: Form,
 }
 
-impl Sending {
-    /// Reads as much as is sent soon: of most updates all, so that the step that they are read from is let go at once.
-    fn begin(mut train: Train, source: Source, form: &Form) -> Result<Sending, Status> {
-        let mut ready = VecDeque::new();
-        let mut bytes = 0;
-        while bytes < SOON {
-            let Some(message) = message_of(&mut train, &source, form)? else {
-                return Ok(Sending { ready, rest: None });
-            };
-            bytes += message.iter().map(Bytes::len).sum::<usize>();
-            ready.push_back(message);
-        }
-        Ok(Sending { ready, rest: Some((train, source)) })
+impl Pieces for Rows {
+    const CALL: &'static str = "DoExchange";
+
+    fn next(&mut self) -> Result<Option<Vec<Message>>, Status> {
+        let Rows { train, source, form } = self;
+        let cells = Preview { cells: source.cells(), elements: form.elements };
+        let message = train.next(&form.schema, &cells, form.layout, form.limits).map_err(told)?;
+        Ok(message.map(|message| vec![barrage_message(&message.batch.header, &message.metadata, message.batch.body)]))
     }
-}
 
-/// Sends a train, each message as the client has room for it; false if the client is gone.
-async fn send_train(context: &Context, send: &Answer, form: &Form, sending: Sending) -> Result<bool, Status> {
-    let Sending { mut ready, mut rest } = sending;
-    loop {
-        let Some(message) = ready.pop_front() else {
-            let Some((mut train, source)) = rest.take() else { return Ok(true) };
-            let how = form.clone();
-            let (back, message) = read(context, move || {
-                let message = message_of(&mut train, &source, &how)?;
-                Ok(((train, source), message))
-            })
-            .await?;
-            if let Some(message) = message {
-                ready.push_back(message);
-                rest = Some(back);
-            }
-            continue;
-        };
-        let Some((train, source)) = rest.take() else {
-            if !deliver(context, send, message).await? {
-                return Ok(false);
-            }
-            continue;
-        };
-        match first(send.reserve(), tokio::time::sleep(context.shared.limits.patience)).await {
-            First::Left(Ok(room)) => {
-                room.send(Ok(message));
-                rest = Some((train, source));
-            }
-            First::Left(Err(_)) => return Ok(false),
-            First::Right(()) => {
-                let how = form.clone();
-                ready.push_front(message);
-                ready.extend(read(context, move || written(train, source, &how)).await?);
-            }
-        }
+    fn holds(&self) -> bool {
+        matches!(self.source, Source::Table(_))
     }
-}
-
-/// The next message of a train; none behind the last.
-fn message_of(train: &mut Train, source: &Source, form: &Form) -> Result<Option<Message>, Status> {
-    let cells = Preview { cells: source.cells(), elements: form.elements };
-    let message = train.next(&form.schema, &cells, form.layout, form.limits).map_err(told)?;
-    Ok(message.map(|message| barrage_message(&message.batch.header, &message.metadata, message.batch.body)))
-}
-
-/// What is left of a train for a client that does not read: written down, so that the step that it is read from is let go.
-fn written(mut train: Train, source: Source, form: &Form) -> Result<Vec<Message>, Status> {
-    let mut owed = Vec::new();
-    let mut bytes = 0;
-    while let Some(message) = message_of(&mut train, &source, form)? {
-        bytes += message.iter().map(Bytes::len).sum::<usize>();
-        if bytes > OWED {
-            let why = format!("DoExchange: the client does not read, and is owed more than {} MiB", OWED >> 20);
-            return Err(Status::resource_exhausted(why));
-        }
-        owed.push(message);
-    }
-    Ok(owed)
-}
-
-/// Reads of tables take turns: many followers do not need many threads.
-async fn read<R: Send + 'static>(
-    context: &Context,
-    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
-) -> Result<R, Status> {
-    let _turn = context.shared.reads.acquire().await.map_err(internal)?;
-    blocking(work).await
 }
 
 async fn begin(context: &Context, send: &Answer, form: &Form) -> Result<bool, Status> {
@@ -374,6 +283,7 @@ async fn follow(
     send: &Answer,
     request: SubscriptionRequest,
 ) -> Result<(), Status> {
+    let _place = context.session.login.take(What::Subscriptions, 1)?;
     let table = table_of(context, &request.ticket).await?;
     let options = &request.options;
     let form = Form {
@@ -422,7 +332,7 @@ async fn converse(
         let (of, by, how, at) = (table.clone(), follower.clone(), form.clone(), now());
         let pause = match read(context, move || next(&of, &by, &how, at)).await? {
             Next::Send(sending) => {
-                if !send_train(context, send, form, *sending).await? {
+                if !sending.send(context, send).await? {
                     return Ok(());
                 }
                 continue;
@@ -475,10 +385,10 @@ async fn snapshot(
             let view = still.view().map_err(engine_error)?;
             let step = if of.is_live() { view.moment().number() as i64 } else { -1 };
             let train = Train::of_snapshot(&wanted, of.width(), step, view.rows());
-            Sending::begin(train, Source::Table(view), &how)
+            Sending::begin(Rows { train, source: Source::Table(view), form: how })
         })
         .await?;
-        if !send_train(context, send, &form, sending).await? {
+        if !sending.send(context, send).await? {
             return Ok(());
         }
         match first(messages.message(), over(context)).await {

@@ -1,7 +1,7 @@
 //! What a session holds by numbers that its client chose, also before there is anything behind them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rowset::RowSet;
 use tokio::sync::{mpsc, watch};
@@ -10,6 +10,7 @@ use tonic::Status;
 use crate::catalog::Object;
 use crate::frames::{Message, framed};
 use crate::lock::lock;
+use crate::logins::{Lease, Login, What};
 use crate::proto::{ExportNotification, Ticket};
 use crate::tickets::Named;
 
@@ -40,7 +41,8 @@ impl State {
 
 #[derive(Default)]
 struct Held {
-    states: HashMap<i32, State>,
+    /// Each with its place among those of the login.
+    states: HashMap<i32, (State, Lease)>,
     released: RowSet,
     listeners: Vec<mpsc::Sender<Result<Message, Status>>>,
     /// The last number that the server chose, below 0.
@@ -77,6 +79,7 @@ pub(crate) struct Exports {
     /// Counts changes, for those who wait.
     changed: watch::Sender<u64>,
     most: usize,
+    login: Arc<Login>,
 }
 
 fn notification(id: i32, state: i32, context: &str) -> Message {
@@ -93,8 +96,8 @@ fn gone() -> Status {
 }
 
 impl Exports {
-    pub(crate) fn new(most: usize) -> Exports {
-        Exports { held: Mutex::default(), changed: watch::Sender::new(0), most }
+    pub(crate) fn new(most: usize, login: Arc<Login>) -> Exports {
+        Exports { held: Mutex::default(), changed: watch::Sender::new(0), most, login }
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -116,7 +119,8 @@ impl Exports {
         if held.states.len() >= self.most {
             return Err(Status::resource_exhausted(format!("a session has at most {} exports", self.most)));
         }
-        held.states.insert(id, State::Pending);
+        let place = self.login.take(What::Exports, 1)?;
+        held.states.insert(id, (State::Pending, place));
         self.tell(&mut held, id, PENDING);
         Ok(Begun { exports: self, id, ended: false })
     }
@@ -125,7 +129,7 @@ impl Exports {
     fn define(&self, id: i32, table: Option<Object>) {
         let mut held = self.lock();
         // It may be released meanwhile.
-        if let Some(held_state) = held.states.get_mut(&id) {
+        if let Some((held_state, _)) = held.states.get_mut(&id) {
             *held_state = table.map_or(State::Failed, State::Ready);
             let number = held_state.number();
             self.tell(&mut held, id, number);
@@ -149,8 +153,9 @@ impl Exports {
             return Err(Status::resource_exhausted(format!("a session has at most {} exports", self.most)));
         }
         let id = held.handed.checked_sub(1).ok_or_else(|| Status::resource_exhausted("no number is left"))?;
+        let place = self.login.take(What::Exports, 1)?;
         held.handed = id;
-        held.states.insert(id, State::Ready(object));
+        held.states.insert(id, (State::Ready(object), place));
         self.tell(&mut held, id, EXPORTED);
         Ok(id)
     }
@@ -158,7 +163,7 @@ impl Exports {
     /// What is behind each number now, and what tells of changes.
     pub(crate) fn ready(&self) -> Vec<(i32, Object)> {
         let held = self.lock();
-        let ready = held.states.iter().filter_map(|(id, state)| match state {
+        let ready = held.states.iter().filter_map(|(id, (state, _))| match state {
             State::Ready(object) => Some((*id, object.clone())),
             _ => None,
         });
@@ -189,7 +194,7 @@ impl Exports {
         if held.closed {
             return Some(Err(gone()));
         }
-        match held.states.get(&id) {
+        match held.states.get(&id).map(|(state, _)| state) {
             Some(State::Ready(table)) => Some(Ok(table.clone())),
             Some(State::Failed) => Some(Err(Status::failed_precondition("Export in state DEPENDENCY_FAILED"))),
             Some(State::Pending) => None,
@@ -206,7 +211,7 @@ impl Exports {
     /// Lets go of what stands behind a number.
     pub(crate) fn release(&self, id: i32) -> Result<Option<Object>, Status> {
         let mut held = self.lock();
-        let Some(state) = held.states.remove(&id) else {
+        let Some((state, _)) = held.states.remove(&id) else {
             let known = match u64::try_from(id) {
                 Ok(id) => held.released.contains(id),
                 Err(_) => id >= held.handed,
@@ -229,7 +234,7 @@ impl Exports {
     pub(crate) fn listen(&self) -> mpsc::Receiver<Result<Message, Status>> {
         let mut held = self.lock();
         let (send, receive) = mpsc::channel(WAITING.max(held.states.len() + 16));
-        for (id, state) in &held.states {
+        for (id, (state, _)) in &held.states {
             _ = send.try_send(Ok(notification(*id, state.number(), "")));
         }
         _ = send.try_send(Ok(notification(0, EXPORTED, "run is complete")));
@@ -250,15 +255,13 @@ impl Exports {
         self.changed.send_modify(|count| *count += 1);
         states
             .into_values()
-            .filter_map(|state| if let State::Ready(table) = state { Some(table) } else { None })
+            .filter_map(|(state, _)| if let State::Ready(table) = state { Some(table) } else { None })
             .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::{ArrayRef, Int64Array};
     use arrow_schema::{DataType, Field, Schema};
     use bytes::Bytes;
@@ -268,6 +271,7 @@ mod tests {
 
     use super::*;
     use crate::frames::FRAME;
+    use crate::limits::Limits;
 
     fn table() -> Table {
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn an_export_is_waited_for_before_it_exists() {
-        let exports = Exports::new(10);
+        let exports = Exports::new(10, Login::nobody());
         assert_eq!(code(now(exports.object(7))), None);
         held(exports.begin(7).expect("a free number"));
         assert_eq!(code(now(exports.object(7))), None);
@@ -322,7 +326,7 @@ mod tests {
         ];
         let codes = [Code::Ok, Code::FailedPrecondition, Code::FailedPrecondition, Code::Unauthenticated];
         for (end, code) in ends.iter().zip(codes) {
-            let exports = Exports::new(10);
+            let exports = Exports::new(10, Login::nobody());
             held(exports.begin(7).expect("a free number"));
             let mut waiting = Box::pin(exports.object(7));
             assert!(now(waiting.as_mut()).is_none());
@@ -334,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_number_is_used_once() {
-        let exports = Exports::new(2);
+        let exports = Exports::new(2, Login::nobody());
         for wrong in [0, -1, i32::MIN] {
             assert_eq!(exports.begin(wrong).map(drop).map_err(|status| status.code()), Err(Code::InvalidArgument));
         }
@@ -354,8 +358,26 @@ mod tests {
     }
 
     #[test]
+    fn what_all_sessions_of_a_login_hold_is_bounded_together() {
+        let limits = Limits { login_exports: 3, ..Limits::default() };
+        let (login, other) = (Login::new("ann".to_owned(), &limits), Login::new("bob".to_owned(), &limits));
+        let sessions = [Exports::new(10, login.clone()), Exports::new(10, login.clone())];
+        held(sessions[0].begin(1).expect("there is room"));
+        held(sessions[1].begin(1).expect("there is room"));
+        sessions[0].hand_out(table().into()).expect("there is room");
+        let refused = sessions[1].begin(2).err().expect("there is none");
+        assert_eq!(refused.message(), "a login has at most 3 exports, and this one 'ann' has them");
+        assert!(sessions[0].hand_out(table().into()).is_err());
+        held(Exports::new(10, other).begin(1).expect("another has its own"));
+        drop(sessions[0].release(1));
+        held(sessions[1].begin(2).expect("there is room again"));
+        drop(sessions[1].close());
+        assert_eq!(login.holds(What::Exports), 1);
+    }
+
+    #[test]
     fn a_session_that_ends_gives_its_tables_back() {
-        let exports = Exports::new(10);
+        let exports = Exports::new(10, Login::nobody());
         let weak = {
             let table = table();
             held(exports.begin(1).expect("a free number"));
@@ -372,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_listener_hears_what_is_there_and_what_happens() {
-        let exports = Exports::new(10);
+        let exports = Exports::new(10, Login::nobody());
         held(exports.begin(1).expect("a free number"));
         let mut listener = exports.listen();
         exports.define(1, None);
@@ -387,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_listener_that_does_not_read_is_let_go() {
-        let exports = Exports::new(WAITING * 2);
+        let exports = Exports::new(WAITING * 2, Login::nobody());
         let listener = exports.listen();
         for id in 1..=WAITING as i32 + 1 {
             held(exports.begin(id).expect("a free number"));
@@ -398,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_number_whose_call_is_cut_off_has_failed() {
-        let exports = Exports::new(10);
+        let exports = Exports::new(10, Login::nobody());
         drop(exports.begin(3).expect("a free number"));
         assert_eq!(code(now(exports.object(3))), Some(Code::FailedPrecondition));
         exports.begin(4).expect("a free number").end(Some(table().into()));

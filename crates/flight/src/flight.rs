@@ -11,9 +11,12 @@ use prost::Message as _;
 use tonic::Status;
 use tonic::codec::Streaming;
 
+use crate::catalog::{Object, Served};
 use crate::context::{Context, Shared, blocking, engine_error};
 use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests};
 use crate::ipc::{Encoder, Received, encapsulated, with_attributes};
+use crate::logins::What;
+use crate::pace::{Pieces, Sending, read};
 use crate::proto::{
     BasicAuth, Criteria, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo, PutResult,
     SchemaResult, Ticket, WrappedAuthentication,
@@ -115,61 +118,58 @@ pub(crate) async fn schema(context: &Context, descriptor: FlightDescriptor) -> R
 }
 
 /// The rows of the last settled step, batch by batch. No thread waits for the client.
-pub(crate) async fn get(context: &Context, ticket: Ticket) -> Result<Answers, Status> {
+pub(crate) async fn get(context: Context, ticket: Ticket) -> Result<Answers, Status> {
     let table = context.table("ticket", of_ticket("ticket", &ticket.ticket)?).await?;
+    let live = table.is_live();
     let still = blocking(move || table.snapshot().map_err(engine_error)).await?;
     let encoder = Encoder::new(still.schema()).map_err(arrow_error)?;
-    Ok(answered(AHEAD, |send| async move { sent(still, encoder, &send).await }))
+    let batches = Batches { table: still, encoder: Some(encoder), from: 0, live };
+    Ok(answered(AHEAD, |send| async move {
+        // The first piece may be the whole table: it is read as the others are.
+        let sending = read(&context, move || Sending::begin(batches)).await?;
+        sending.send(&context, &send).await.map(drop)
+    }))
 }
 
-async fn sent(table: Table, mut encoder: Encoder, to: &Answer) -> Result<(), Status> {
-    let mut from = 0;
-    let mut any = false;
-    loop {
-        let still = table.clone();
-        let (back, messages, rows) = blocking(move || {
-            let (messages, rows) = piece(&still, &mut encoder, from)?;
-            Ok((encoder, messages, rows))
-        })
-        .await?;
-        encoder = back;
-        if rows == 0 {
-            break;
-        }
-        from += rows;
-        any = true;
-        for message in messages {
-            // A client that is gone wants nothing more.
-            if to.send(Ok(message)).await.is_err() {
-                return Ok(());
-            }
-        }
-    }
-    if !any {
-        for message in encoder.finish().map_err(arrow_error)? {
-            _ = to.send(Ok(message)).await;
-        }
-    }
-    Ok(())
+/// The rows of a table that stands still, from a position on.
+struct Batches {
+    table: Table,
+    /// None behind the end.
+    encoder: Option<Encoder>,
+    from: u64,
+    /// Whether the table that it was made of goes on.
+    live: bool,
 }
 
-/// The messages of the rows from this position on, and how many rows these are.
-fn piece(table: &Table, encoder: &mut Encoder, from: u64) -> Result<(Vec<Message>, u64), Status> {
-    let view = table.view().map_err(engine_error)?;
-    let rows = view.rows().slice(from, ROWS);
-    if rows.is_empty() {
-        return Ok((Vec::new(), 0));
+impl Pieces for Batches {
+    const CALL: &'static str = "DoGet";
+
+    fn next(&mut self) -> Result<Option<Vec<Message>>, Status> {
+        let view = self.table.view().map_err(engine_error)?;
+        let rows = view.rows().slice(self.from, ROWS);
+        if rows.is_empty() {
+            // A table without rows has a schema all the same.
+            let Some(encoder) = self.encoder.take().filter(|_| self.from == 0) else { return Ok(None) };
+            return encoder.finish().map(Some).map_err(arrow_error);
+        }
+        self.from += rows.len();
+        let columns: Vec<usize> = (0..view.width()).collect();
+        let mut batches =
+            engine::export::batches_of(&self.table, &view, &rows, &columns, true).map_err(engine_error)?;
+        if batches.len() > 1 && rows.len() as usize / batches.len() < WORTH {
+            batches = vec![arrow_select::concat::concat_batches(self.table.schema(), &batches).map_err(arrow_error)?];
+        }
+        let mut messages = Vec::new();
+        let Some(encoder) = &mut self.encoder else { return Ok(None) };
+        for batch in &batches {
+            messages.extend(encoder.encode(batch).map_err(arrow_error)?);
+        }
+        Ok(Some(messages))
     }
-    let columns: Vec<usize> = (0..view.width()).collect();
-    let mut batches = engine::export::batches_of(table, &view, &rows, &columns, true).map_err(engine_error)?;
-    if batches.len() > 1 && rows.len() as usize / batches.len() < WORTH {
-        batches = vec![arrow_select::concat::concat_batches(table.schema(), &batches).map_err(arrow_error)?];
+
+    fn holds(&self) -> bool {
+        self.live
     }
-    let mut messages = Vec::new();
-    for batch in &batches {
-        messages.extend(encoder.encode(batch).map_err(arrow_error)?);
-    }
-    Ok((messages, rows.len()))
 }
 
 /// Takes a table in: each batch is judged and acknowledged as it comes, the table is there when the client has ended.
@@ -199,7 +199,7 @@ async fn received(context: &Context, messages: &mut Uploads, acknowledge: &Answe
     };
     let table = upload(context, first, messages, acknowledge).await;
     if let Some(begun) = begun {
-        begun.end(table.as_ref().ok().cloned().map(Into::into));
+        begun.end(table.as_ref().ok().cloned().map(Object::Table));
     }
     match named {
         Named::Export(_) => table.map(drop),
@@ -213,7 +213,8 @@ async fn upload(
     first: Upload,
     messages: &mut Uploads,
     acknowledge: &Answer,
-) -> Result<Table, Status> {
+) -> Result<Served, Status> {
+    let mut lease = context.session.login.take(What::Memory, 0)?;
     let mut received = Received::default();
     let mut batches: Vec<RecordBatch> = Vec::new();
     let mut bytes = 0_u64;
@@ -223,6 +224,7 @@ async fn upload(
         if bytes > context.shared.limits.upload {
             return Err(Status::resource_exhausted(format!("DoPut: more than {} bytes", context.shared.limits.upload)));
         }
+        lease.more(data.body.len() as u64)?;
         limits::ask(data.body.len() as u64).map_err(|why| Status::resource_exhausted(why.to_string()))?;
         if !data.header.is_empty() {
             let is_schema = received.schema().is_none();
@@ -252,7 +254,8 @@ async fn upload(
             batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
         };
         let columns = (0..schema.fields().len()).map(column).collect();
-        engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)
+        let table = engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)?;
+        Ok(Served { table, feed: None, lease: Some(Arc::new(lease)) })
     })
     .await
 }

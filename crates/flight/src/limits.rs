@@ -31,12 +31,34 @@ pub struct Limits {
     pub sessions: usize,
     /// How long a session lives after its last call.
     pub session: Duration,
-    /// How long a follower may leave a message before the step that it is read from is let go.
+    /// How long a client may leave a message before the step that it is read from is let go.
     pub patience: Duration,
+    /// How long the rows of one step may be on their way, before it is let go.
+    pub hold: Duration,
     /// Exports of a session at one time.
     pub exports: usize,
     /// Bytes that one upload may hold.
     pub upload: u64,
+    /// Sessions of a login at one time.
+    pub login_sessions: usize,
+    /// Exports of a login at one time, in all its sessions.
+    pub login_exports: usize,
+    /// Tables that a login follows at one time, in all its sessions.
+    pub login_subscriptions: usize,
+    /// Bytes of a login's uploads, and of what it is owed and does not read; all logins together never have more than half of what the process may hold.
+    pub login_memory: u64,
+}
+
+impl Limits {
+    /// What each of so many logins has: never more than its share of all sessions, and of half of what the process may hold.
+    pub(crate) fn shared_by(self, logins: usize) -> Limits {
+        let logins = logins.max(1);
+        Limits {
+            login_sessions: self.login_sessions.min((self.sessions / logins).max(1)),
+            login_memory: self.login_memory.min(limits::limit() / 2 / logins as u64),
+            ..self
+        }
+    }
 }
 
 impl Default for Limits {
@@ -56,8 +78,13 @@ impl Default for Limits {
             sessions: 4096,
             session: Duration::from_secs(300),
             patience: Duration::from_secs(5),
+            hold: Duration::from_secs(300),
             exports: 100_000,
             upload: 16 << 30,
+            login_sessions: 1024,
+            login_exports: 200_000,
+            login_subscriptions: 4096,
+            login_memory: 16 << 30,
         }
     }
 }

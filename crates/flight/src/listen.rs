@@ -72,6 +72,7 @@ impl Server {
     /// Listens, and serves from threads of its own.
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
         let Options { address, access, tls, limits, origins, console } = options;
+        let limits = limits.shared_by(access.logins());
         let refused = |error| StartError::Address(address, error);
         let listener = Listener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;

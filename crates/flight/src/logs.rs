@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use tonic::Status;
 
 use crate::context::Context;
-use crate::exchange::over;
 use crate::frames::{Answers, answered, framed};
 use crate::lock::lock;
+use crate::pace::over;
 use crate::proto::{LogMessage, SubscribeToLogs};
 use crate::race::{First, first};
 

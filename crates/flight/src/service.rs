@@ -55,7 +55,8 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
     let caller = shared.sessions.caller(&parts.headers);
     let (session, new) = match caller {
         Ok(Caller { session, new }) => (Some(session), new),
-        Err(_) if before_login => (None, false),
+        // Whoever brings no right may say so in the call; who has taken all there is for it is told.
+        Err(refused) if before_login && refused.code() == tonic::Code::Unauthenticated => (None, false),
         Err(refused) => {
             drain(body);
             return web::failed(refused, speech);
@@ -115,7 +116,10 @@ async fn run(
         Call::GetFlightInfo => flight::info(&context, one(body, limit).await?).await,
         Call::PollFlightInfo => flight::poll(&context, one(body, limit).await?).await,
         Call::GetSchema => flight::schema(&context, one(body, limit).await?).await,
-        Call::DoGet => flight::get(&context, one(body, limit).await?).await,
+        Call::DoGet => {
+            let ticket = one(body, limit).await?;
+            flight::get(context, ticket).await
+        }
         Call::DoPut => Ok(flight::put(context, body)),
         Call::DoExchange => Ok(exchange::exchange(context, body)),
         Call::DoAction => {

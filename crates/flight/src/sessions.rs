@@ -14,16 +14,27 @@ use crate::catalog::Object;
 use crate::exports::Exports;
 use crate::limits::Limits;
 use crate::lock::lock;
+use crate::logins::{Lease, Login, What};
 use crate::logs::Logs;
 use crate::trouble::random;
 
 /// Who may call.
 #[derive(Clone)]
 pub enum Access {
-    /// Whoever sends this token, in any of the forms in which clients send one.
-    Token(String),
+    /// Whoever sends one of these tokens, in any of the forms in which clients send one: a name for each, and the token.
+    Tokens(Vec<(String, String)>),
     /// Anybody.
     Anybody,
+}
+
+impl Access {
+    /// How many are told from each other.
+    pub(crate) fn logins(&self) -> usize {
+        match self {
+            Access::Tokens(tokens) => tokens.len(),
+            Access::Anybody => 1,
+        }
+    }
 }
 
 pub(crate) const PSK: &str = "io.deephaven.authentication.psk.PskAuthenticationHandler";
@@ -38,22 +49,28 @@ pub(crate) fn refused() -> Status {
 /// A login, and what it holds.
 pub(crate) struct Session {
     pub(crate) token: String,
+    /// Whose it is.
+    pub(crate) login: Arc<Login>,
     pub(crate) exports: Exports,
     /// What its scripts have said.
     pub(crate) logs: Logs,
     /// True once it is over.
     pub(crate) closed: watch::Sender<bool>,
     last: Mutex<Instant>,
+    /// Its place among the sessions of its login, until it is over.
+    place: Mutex<Option<Lease>>,
 }
 
 impl Session {
-    fn new(token: String, limits: &Limits) -> Arc<Session> {
+    fn new(login: &Arc<Login>, place: Option<Lease>, token: String, limits: &Limits) -> Arc<Session> {
         Arc::new(Session {
             token,
-            exports: Exports::new(limits.exports),
+            login: login.clone(),
+            exports: Exports::new(limits.exports, login.clone()),
             logs: Logs::default(),
             closed: watch::Sender::new(false),
             last: Mutex::new(Instant::now()),
+            place: Mutex::new(place),
         })
     }
 
@@ -69,17 +86,25 @@ impl Session {
 
     fn close(&self) -> Vec<Object> {
         self.closed.send_replace(true);
+        lock(&self.place).take();
         self.exports.close()
     }
 }
 
 /// All sessions of a server.
+/// One who may call.
+struct Member {
+    /// What it sends; nothing where nothing is asked.
+    token: Option<String>,
+    login: Arc<Login>,
+    /// The session of its calls that bring no session's token.
+    plain: Mutex<Option<Arc<Session>>>,
+}
+
 pub(crate) struct Sessions {
-    access: Access,
+    known: Vec<Member>,
     limits: Limits,
     held: Mutex<HashMap<String, Arc<Session>>>,
-    /// Of those who send the server's own token, or nothing where nothing is asked, with each call.
-    plain: Mutex<Option<Arc<Session>>>,
 }
 
 /// Takes as long for wrong text as for right text of the same length.
@@ -102,7 +127,12 @@ pub(crate) struct Caller {
 
 impl Sessions {
     pub(crate) fn new(access: Access, limits: Limits) -> Sessions {
-        Sessions { access, limits, held: Mutex::default(), plain: Mutex::default() }
+        let one = |name: String, token| Member { token, login: Login::new(name, &limits), plain: Mutex::default() };
+        let known = match access {
+            Access::Anybody => vec![one(String::new(), None)],
+            Access::Tokens(tokens) => tokens.into_iter().map(|(name, token)| one(name, Some(token))).collect(),
+        };
+        Sessions { known, limits, held: Mutex::default() }
     }
 
     /// Who calls with these headers.
@@ -122,8 +152,10 @@ impl Sessions {
         }
         match text("authorization")? {
             Some(credential) => self.credential(credential),
-            None if matches!(self.access, Access::Anybody) => self.plain(),
-            None => Err(Status::unauthenticated("")),
+            None => match self.anybody() {
+                Some(member) => self.plain(member),
+                None => Err(Status::unauthenticated("")),
+            },
         }
     }
 
@@ -138,21 +170,26 @@ impl Sessions {
         match payload.split_once(' ') {
             Some((kind, payload)) => self.login(kind, payload),
             None if payload == "Anonymous" => self.login(payload, ""),
-            None if self.admits(payload) && !payload.is_empty() => match self.known(payload) {
+            None => match self.known(payload) {
                 Ok(known) => Ok(known),
                 // Anybody's word is as good as a token, but a session that is over stays over.
-                Err(over) if matches!(self.access, Access::Anybody) => Err(over),
-                Err(_) => self.plain(),
+                Err(over) => self
+                    .admits(payload)
+                    .filter(|member| member.token.is_some())
+                    .map_or(Err(over), |member| self.plain(member)),
             },
-            None => self.known(payload),
         }
     }
 
-    fn admits(&self, secret: &str) -> bool {
-        match &self.access {
-            Access::Token(token) => equal(token, secret),
-            Access::Anybody => true,
-        }
+    /// Where nothing is asked, all are one.
+    fn anybody(&self) -> Option<&Member> {
+        self.known.first().filter(|member| member.token.is_none())
+    }
+
+    /// Whose token this is. All of them are looked at, whichever it is.
+    fn admits(&self, secret: &str) -> Option<&Member> {
+        let has = |member: &&Member| member.token.as_deref().is_none_or(|token| equal(token, secret));
+        self.known.iter().filter(has).fold(None, |found, member| found.or(Some(member)))
     }
 
     fn login(&self, kind: &str, payload: &str) -> Result<Caller, Status> {
@@ -161,22 +198,23 @@ impl Sessions {
         } else if kind.eq_ignore_ascii_case("basic") {
             let decoded = STANDARD.decode(payload).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let secret = decoded.as_deref().and_then(|text| text.split_once(':'));
-            secret.is_some_and(|(_, password)| self.admits(password))
+            secret.and_then(|(_, password)| self.admits(password))
         } else {
-            kind == "Anonymous" && matches!(self.access, Access::Anybody)
+            self.anybody().filter(|_| kind == "Anonymous")
         };
-        if admitted { self.open() } else { Err(refused()) }
+        admitted.map_or_else(|| Err(refused()), |member| self.open(member))
     }
 
     /// Who has this name and password.
     pub(crate) fn password(&self, password: &str) -> Result<Caller, Status> {
-        if self.admits(password) { self.open() } else { Err(refused()) }
+        self.admits(password).map_or_else(|| Err(refused()), |member| self.open(member))
     }
 
-    fn open(&self) -> Result<Caller, Status> {
+    fn open(&self, member: &Member) -> Result<Caller, Status> {
         self.sweep();
         let token = drawn().map_err(|_| Status::unavailable("the system has no random numbers"))?;
-        let session = Session::new(token.clone(), &self.limits);
+        let place = member.login.take(What::Sessions, 1)?;
+        let session = Session::new(&member.login, Some(place), token.clone(), &self.limits);
         let mut held = lock(&self.held);
         if held.len() >= self.limits.sessions {
             return Err(Status::resource_exhausted(format!("there are {} sessions already", held.len())));
@@ -185,13 +223,13 @@ impl Sessions {
         Ok(Caller { session, new: true })
     }
 
-    fn plain(&self) -> Result<Caller, Status> {
-        let mut plain = lock(&self.plain);
+    fn plain(&self, member: &Member) -> Result<Caller, Status> {
+        let mut plain = lock(&member.plain);
         if let Some(session) = plain.as_ref().filter(|session| !*session.closed.borrow()) {
             return Ok(Caller { session: session.clone(), new: false });
         }
         let token = drawn().map_err(|_| Status::unavailable("the system has no random numbers"))?;
-        let session = plain.insert(Session::new(token, &self.limits)).clone();
+        let session = plain.insert(Session::new(&member.login, None, token, &self.limits)).clone();
         Ok(Caller { session, new: false })
     }
 
@@ -222,7 +260,8 @@ impl Sessions {
     }
 
     pub(crate) fn close_all(&self) {
-        let all: Vec<Arc<Session>> = lock(&self.held).values().cloned().chain(lock(&self.plain).take()).collect();
+        let plain = self.known.iter().filter_map(|member| lock(&member.plain).take());
+        let all: Vec<Arc<Session>> = lock(&self.held).values().cloned().chain(plain).collect();
         all.iter().for_each(|session| self.close(session));
     }
 
@@ -248,7 +287,7 @@ mod tests {
     }
 
     fn sessions(limits: Limits) -> Sessions {
-        Sessions::new(Access::Token("secret".into()), limits)
+        Sessions::new(Access::Tokens(vec![("ann".into(), "secret".into()), ("bob".into(), "other".into())]), limits)
     }
 
     #[test]
@@ -268,6 +307,22 @@ mod tests {
         }
         let plain = sessions.caller(&headers("authorization", "Bearer secret")).expect("the token itself");
         assert!(!plain.new);
+        let other = sessions.caller(&headers("authorization", "Bearer other")).expect("another's token");
+        assert!(!Arc::ptr_eq(&plain.session, &other.session));
+    }
+
+    #[test]
+    fn who_opens_all_sessions_there_are_for_it_leaves_others_theirs() {
+        let sessions = sessions(Limits { login_sessions: 3, ..Limits::default() });
+        let [mine, theirs] = ["secret", "other"].map(|token| format!("{PSK} {token}"));
+        let held: Vec<_> = (0..3).map(|_| sessions.credential(&mine).expect("there is room").session).collect();
+        let refused = sessions.credential(&mine).err().expect("there is none");
+        assert_eq!(refused.message(), "a login has at most 3 sessions, and this one 'ann' has them");
+        assert!(sessions.credential(&theirs).is_ok());
+        // Calls that bring the token itself are one session, which is always there.
+        assert!(sessions.credential("Bearer secret").is_ok());
+        sessions.close(&held[0]);
+        assert!(sessions.credential(&mine).is_ok());
     }
 
     #[test]

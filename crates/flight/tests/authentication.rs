@@ -30,7 +30,7 @@ const SHORT: Duration = Duration::from_millis(50);
 
 fn server(limits: Limits) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let access = Access::Token(SECRET.to_owned());
+    let access = Access::Tokens(vec![(String::new(), SECRET.to_owned())]);
     Server::start(
         Options { address, access, tls: None, limits, origins: Vec::new(), console: None },
         Arc::new(Catalog::default()),
@@ -211,7 +211,8 @@ fn encryption_lets_nobody_in_who_has_no_right() {
     use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
     use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
     let identity = Identity::of(&pem("server.pem"), &pem("server.key")).expect("a certificate and its key");
-    let (address, access) = ("127.0.0.1:0".parse().expect("an address"), Access::Token(SECRET.to_owned()));
+    let (address, access) =
+        ("127.0.0.1:0".parse().expect("an address"), Access::Tokens(vec![(String::new(), SECRET.to_owned())]));
     let options =
         Options { address, access, tls: Some(identity), limits: Limits::default(), origins: Vec::new(), console: None };
     let held = Server::start(options, Arc::new(Catalog::default())).expect("a server");

@@ -26,7 +26,14 @@ use rowset::{Positions, RowSet};
 use wire::connect;
 
 const EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";
+const GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
 const STEPS: u64 = 600;
+
+#[derive(Clone, PartialEq, Message)]
+struct Ticket {
+    #[prost(bytes = "bytes", tag = "1")]
+    ticket: Bytes,
+}
 
 #[derive(Clone, PartialEq, Message)]
 struct FlightData {
@@ -343,4 +350,146 @@ fn a_client_that_reads_nothing_of_its_first_rows_holds_no_step() {
     });
     assert_eq!(rows, held(source.table()).keys, "at {step}");
     drop((&mut client, exchange));
+}
+
+/// A keyed table of two columns, whose rows change one block at a time.
+struct Wide {
+    graph: UpdateGraph,
+    source: KeyedTable,
+    rows: i64,
+    changes: i64,
+}
+
+impl Wide {
+    const BLOCK: i64 = 4096;
+
+    fn of(rows: i64) -> Wide {
+        let graph = UpdateGraph::new(Settings::default());
+        let fields =
+            [("id", DataType::Int64), ("x", DataType::Float64)].map(|(name, kind)| Field::new(name, kind, true));
+        let source =
+            KeyedTable::new(&graph, Arc::new(Schema::new(fields.to_vec())), &["id".to_owned()]).expect("a source");
+        let mut wide = Wide { graph, source, rows, changes: 0 };
+        wide.put((0..rows).collect(), 0.0);
+        wide
+    }
+
+    fn put(&mut self, ids: Vec<i64>, by: f64) {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(ids.clone())),
+            Arc::new(Float64Array::from_iter_values(ids.iter().map(|id| *id as f64 + by))),
+        ];
+        let rows = RecordBatch::try_new(self.source.table().schema().clone(), columns);
+        self.source.upsert(&rows.expect("columns of one length")).expect("it is taken");
+        self.graph.step().expect("a step");
+    }
+
+    /// Changes another block each step, until none is copied any more: nobody holds the rows of a step.
+    fn until_nothing_is_held(&mut self) {
+        let copied = |wide: &Wide| engine::observe::storage(&wide.graph).blocks_copied();
+        let mut still = 0;
+        let (begun, first) = (std::time::Instant::now(), copied(self));
+        while still < 20 {
+            std::thread::sleep(Duration::from_millis(10));
+            let (before, row) = (copied(self), self.changes * Wide::BLOCK + self.changes % Wide::BLOCK);
+            assert!(row < self.rows, "a step is held after {:?}", begun.elapsed());
+            self.put(vec![row], 0.5);
+            still = if copied(self) == before { still + 1 } else { 0 };
+            self.changes += 1;
+        }
+        assert!(copied(self) > first, "no step was held at all");
+    }
+}
+
+fn serving(limits: Limits, tokens: &[&str]) -> Server {
+    let tokens = tokens.iter().map(|token| ((*token).to_owned(), (*token).to_owned())).collect::<Vec<_>>();
+    let access = if tokens.is_empty() { Access::Anybody } else { Access::Tokens(tokens) };
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None };
+    Server::start(options, Arc::new(Catalog::default())).expect("a server")
+}
+
+#[test]
+fn a_reader_that_stops_holds_no_step_and_is_owed_what_is_left() {
+    const ROWS: i64 = 2_500_000;
+    let mut wide = Wide::of(ROWS);
+    let ticket = Ticket { ticket: Bytes::from_static(b"s/t") };
+    let quick = Duration::from_millis(100);
+    // What stops holding: the wait for one message, and the time of all.
+    for (patience, hold) in [(quick, Duration::from_secs(300)), (Duration::from_secs(300), quick)] {
+        let server = serving(Limits { patience, hold, ..Limits::default() }, &[]);
+        server.catalog().put("t".to_owned(), wide.source.table().clone());
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let (client, mut reader) = runtime.block_on(async {
+            let mut client = connect(server.address()).await;
+            let reader = Exchange::ask(&mut client, GET, &ticket).await;
+            (client, reader)
+        });
+        wide.until_nothing_is_held();
+        let bytes = runtime.block_on(async {
+            let mut bytes = 0;
+            while let Some(message) = reader.next().await.expect("it goes on") {
+                bytes += FlightData::decode(&message[..]).expect("a message").data_body.len();
+            }
+            bytes
+        });
+        assert!(bytes as i64 >= ROWS * 16, "{bytes} bytes");
+        drop(client);
+    }
+    // One that is owed more than its login may hold is told so.
+    let server = serving(Limits { patience: quick, login_memory: 1 << 20, ..Limits::default() }, &[]);
+    server.catalog().put("t".to_owned(), wide.source.table().clone());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let (client, mut reader) = runtime.block_on(async {
+        let mut client = connect(server.address()).await;
+        let reader = Exchange::ask(&mut client, GET, &ticket).await;
+        (client, reader)
+    });
+    wide.until_nothing_is_held();
+    let refused = runtime.block_on(async {
+        loop {
+            match reader.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("it got all rows"),
+                Err(status) => return status,
+            }
+        }
+    });
+    assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
+    assert!(refused.message().starts_with("a login has at most 1048576 bytes"), "{}", refused.message());
+    drop(client);
+}
+
+#[test]
+fn one_login_follows_so_many_tables_and_another_its_own() {
+    let wide = Wide::of(10);
+    let server = serving(Limits { login_subscriptions: 3, ..Limits::default() }, &["ann", "bob"]);
+    server.catalog().put("t".to_owned(), wide.source.table().clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let request = SubscriptionRequest { ticket: b"s/t".to_vec(), ..SubscriptionRequest::default() };
+        let mut client = connect(server.address()).await;
+        let mut followers = Vec::new();
+        for _ in 0..3 {
+            let mut follower = Exchange::open_as(&mut client, EXCHANGE, "Bearer ann", &asked(&request)).await;
+            assert!(follower.next().await.expect("a schema").is_some());
+            followers.push(follower);
+        }
+        let mut refused = Exchange::open_as(&mut client, EXCHANGE, "Bearer ann", &asked(&request)).await;
+        let status = refused.next().await.expect_err("there is no room");
+        assert_eq!(status.message(), "a login has at most 3 subscriptions, and this one 'ann' has them");
+        let mut other = Exchange::open_as(&mut client, EXCHANGE, "Bearer bob", &asked(&request)).await;
+        assert!(other.next().await.expect("a schema").is_some());
+        followers.pop();
+        for _ in 0..500 {
+            let mut again = Exchange::open_as(&mut client, EXCHANGE, "Bearer ann", &asked(&request)).await;
+            if again.next().await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("there is no room although one is gone");
+    });
 }

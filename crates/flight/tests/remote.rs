@@ -28,7 +28,7 @@ fn served(port: u16, tables: &[(&str, Table)]) -> Server {
     loop {
         let options = Options {
             address,
-            access: Access::Token("word".to_owned()),
+            access: Access::Tokens(vec![(String::new(), "word".to_owned())]),
             tls: None,
             limits: Limits::default(),
             origins: Vec::new(),

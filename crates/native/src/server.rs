@@ -94,13 +94,13 @@ impl PyFlightServer {
 
 #[pymethods]
 impl PyFlightServer {
-    /// `graph` gives the graph in which clients make live tables, `console` runs scripts of clients. `address` is an IP address and `token` None for a server that asks nobody. `tls` are certificates and key in PEM form.
+    /// `graph` gives the graph in which clients make live tables, `console` runs scripts of clients. `address` is an IP address and `tokens`, by the names of those who have them, None for a server that asks nobody. `tls` are certificates and key in PEM form.
     #[new]
     fn new(
         py: Python<'_>,
         address: &str,
         port: u16,
-        token: Option<String>,
+        tokens: Option<Vec<(String, String)>>,
         tls: Option<(Vec<u8>, Vec<u8>)>,
         origins: Vec<String>,
         resolvers: Vec<(String, Py<PyAny>)>,
@@ -128,16 +128,16 @@ impl PyFlightServer {
         let limits = Limits::default();
         let options = Options {
             address: SocketAddr::new(address, port),
-            access: token.map_or(Access::Anybody, Access::Token),
+            access: tokens.map_or(Access::Anybody, Access::Tokens),
             tls,
-            limits: limits.clone(),
+            limits,
             origins,
             console: console.map(|console| Arc::new(PythonConsole::new(console)) as Arc<dyn Interpreter>),
         };
         let shared = catalog.clone();
         let server = ending::detached(py, || Server::start(options, shared))
             .map_err(|error| PyOSError::new_err(format!("serve: {error}")))?;
-        let address = server.address();
+        let (address, limits) = (server.address(), server.limits().clone());
         Ok(PyFlightServer { server: Mutex::new(Some(server)), catalog, address, limits })
     }
 
@@ -176,8 +176,13 @@ impl PyFlightServer {
             ("sessions", limits.sessions as u64),
             ("session", limits.session.as_millis() as u64),
             ("patience", limits.patience.as_millis() as u64),
+            ("hold", limits.hold.as_millis() as u64),
             ("exports", limits.exports as u64),
             ("upload", limits.upload),
+            ("login_sessions", limits.login_sessions as u64),
+            ("login_exports", limits.login_exports as u64),
+            ("login_subscriptions", limits.login_subscriptions as u64),
+            ("login_memory", limits.login_memory),
         ])
     }
 

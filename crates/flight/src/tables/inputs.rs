@@ -45,7 +45,7 @@ pub(super) fn made(catalog: &Catalog, of: &InputTable, like: Option<&Served>) ->
         }
         _ => return Err(refused(WHAT, "it is not said which kind")),
     };
-    Ok(Served { table, feed: Some(Arc::new(feed)) })
+    Ok(Served { table, feed: Some(Arc::new(feed)), lease: None })
 }
 
 /// The rows of a table, with its columns in this order.
