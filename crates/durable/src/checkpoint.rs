@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use engine::sources::{FedTable, Initial, fed_tables};
+use engine::sources::{FedKind, FedTable, Initial, fed_tables};
 use engine::{Merged, Table, TableUpdate, WeakTable};
 use graph::UpdateGraph;
 use log::{Base, Log};
@@ -24,7 +24,7 @@ use crate::change::{Change, Modified};
 use crate::error::Error;
 use crate::fold::fold;
 use crate::sizes::{DELTA_ROWS, PIECE_ROWS};
-use crate::tracker::{Ear, Tracker};
+use crate::tracker::{Ear, Hold, Tracker};
 use crate::writer::{Shared, append};
 
 /// A log of fewer bytes is not worth a base.
@@ -78,9 +78,32 @@ struct Taken {
     saved: SavedTable,
     copy: Table,
     next: u64,
-    tracker: Option<Arc<Tracker>>,
+    tracker: Option<Hold>,
     /// What the folder has of its rows.
     known: Known,
+    /// The table that goes on; none of one that never changes.
+    source: Option<FedTable>,
+}
+
+/// The tables of a base go on while their snapshot is held, and copy the blocks that they write to. Appended rows touch none
+/// that is held but the last.
+struct Copies<'a>(&'a [Taken]);
+
+impl Copies<'_> {
+    fn sources(&self) -> impl Iterator<Item = &FedTable> {
+        let sources = self.0.iter().filter_map(|taken| taken.source.as_ref());
+        sources.filter(|source| matches!(source.kind, FedKind::Keyed(_) | FedKind::Input))
+    }
+
+    fn expect(&self) {
+        self.sources().for_each(FedTable::expect_copies);
+    }
+}
+
+impl Drop for Copies<'_> {
+    fn drop(&mut self) {
+        self.sources().for_each(FedTable::expect_no_copies);
+    }
 }
 
 /// What a folder has of a table.
@@ -230,14 +253,12 @@ impl Folder {
         for source in &sources {
             saved.push(self.saved_table(source, own(source), tracked, declare)?);
         }
-        let trackers: Vec<Arc<Tracker>> = saved.iter().filter_map(|(_, tracker, _)| tracker.clone()).collect();
-        trackers.iter().for_each(|tracker| tracker.hold());
         let tables: Vec<Table> = sources.iter().map(|source| source.table.clone()).collect();
         // Rows that come while the copies are made may raise a table's next key above its rows: no harm, keys only grow.
         let (moment, copies) = engine::snapshot_at(&tables).map_err(Error::engine("checkpoint"))?;
         let mut taken = Vec::with_capacity(copies.len());
         for (((saved, tracker, known), copy), source) in saved.into_iter().zip(copies).zip(&sources) {
-            taken.push(Taken { saved, copy, next: source.next(), tracker, known });
+            taken.push(Taken { saved, copy, next: source.next(), tracker, known, source: Some(source.clone()) });
         }
         for (name, table) in &asked.fixed {
             taken.push(self.fixed(name, table, declare)?);
@@ -252,7 +273,7 @@ impl Folder {
         own: bool,
         tracked: &mut HashMap<usize, Tracked>,
         declare: &dyn Fn(&[u8]) -> Result<(), Error>,
-    ) -> Result<(SavedTable, Option<Arc<Tracker>>, Known), Error> {
+    ) -> Result<(SavedTable, Option<Hold>, Known), Error> {
         let name = source.name.clone();
         let named = name.as_deref().and_then(|name| self.catalog().named(name).cloned());
         if own {
@@ -262,7 +283,7 @@ impl Folder {
         if let Some(known) = tracked.get(&source.table.identity()) {
             let saved = self.catalog().table(known.id).cloned();
             let saved = saved.ok_or_else(|| Error::refused(&self.path, "a saved table is not in its catalog"))?;
-            return Ok((saved, Some(known.tracker.clone()), self.known(known.id)));
+            return Ok((saved, Some(known.tracker.hold()), self.known(known.id)));
         }
         let kind = Kind::of(&source.kind);
         let schema = source.table.schema().clone();
@@ -273,7 +294,7 @@ impl Folder {
             None => (self.new_table(name, kind, schema), Known::Nothing),
         };
         let tracker = Arc::new(Tracker::new(RowSet::new(), table.schema.fields().len()));
-        tracker.hold();
+        let hold = tracker.hold();
         source.follow(table.id, Arc::new(Ear(Arc::downgrade(&tracker))));
         if known == Known::Nothing {
             declare(&table.bytes(0).map_err(words(&self.path))?)?;
@@ -281,8 +302,8 @@ impl Folder {
         self.without_rows().insert(table.id, known);
         self.note(table.clone());
         let weak = source.table.downgrade();
-        tracked.insert(source.table.identity(), Tracked { id: table.id, table: weak, tracker: tracker.clone() });
-        Ok((table, Some(tracker), known))
+        tracked.insert(source.table.identity(), Tracked { id: table.id, table: weak, tracker });
+        Ok((table, Some(hold), known))
     }
 
     /// A new table of the folder, under its name or, if that is taken or there is none, under a number.
@@ -310,7 +331,7 @@ impl Folder {
                 (saved, Known::Nothing)
             }
         };
-        Ok(Taken { saved, copy: table.clone(), next: 0, tracker: None, known })
+        Ok(Taken { saved, copy: table.clone(), next: 0, tracker: None, known, source: None })
     }
 
     /// Whether what changed is too much for one record.
@@ -335,10 +356,11 @@ impl Folder {
     ) -> Result<(), Error> {
         let begin = serde_json::to_vec(&self.begin).unwrap_or_default();
         base.push(BEGIN, &[&begin])?;
+        let copies = Copies(taken);
         let catalog = self.catalog().clone();
         for table in &catalog.tables {
             match taken.iter().find(|taken| taken.saved.id == table.id) {
-                Some(taken) => self.write_rows(base, table, &taken.copy, taken.next)?,
+                Some(taken) => self.write_rows(base, table, taken, &copies)?,
                 None => {
                     let Some(saved) = again(table.id)?.tables.pop() else { continue };
                     self.write_initial(base, table, &saved.initial)?;
@@ -351,15 +373,16 @@ impl Folder {
         Ok(())
     }
 
-    fn write_rows(&self, base: &mut Base, table: &SavedTable, copy: &Table, next: u64) -> Result<(), Error> {
-        base.push(TABLE, &[&table.bytes(next).map_err(words(&self.path))?])?;
+    fn write_rows(&self, base: &mut Base, table: &SavedTable, taken: &Taken, copies: &Copies<'_>) -> Result<(), Error> {
+        base.push(TABLE, &[&table.bytes(taken.next).map_err(words(&self.path))?])?;
         if table.kind == Kind::Blink {
             return Ok(());
         }
-        let view = copy.view().map_err(Error::engine("checkpoint"))?;
+        let view = taken.copy.view().map_err(Error::engine("checkpoint"))?;
         let columns: Vec<usize> = (0..view.width()).collect();
         let mut from = 0;
         while from < view.rows().len() {
+            copies.expect();
             let keys = view.rows().slice(from, PIECE_ROWS.rows().max(1));
             from += keys.len();
             let cells = view.read_columns(&columns, &keys).map_err(Error::engine("checkpoint"))?;
@@ -392,7 +415,8 @@ impl Folder {
         write: &dyn Fn(&[u8]) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let mut body = Vec::new();
-        for Taken { saved, copy, next, tracker, known } in taken.iter().filter(|taken| taken.saved.kind != Kind::Blink)
+        for Taken { saved, copy, next, tracker, known, .. } in
+            taken.iter().filter(|taken| taken.saved.kind != Kind::Blink)
         {
             let view = copy.view().map_err(Error::engine("checkpoint"))?;
             let merged = match (known, tracker) {

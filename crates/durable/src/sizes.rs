@@ -10,5 +10,3 @@ pub static PIECE_ROWS: Size = Size::new("durable.PIECE_ROWS", 1 << 16);
 pub static WAITING_BYTES: Size = Size::new("durable.WAITING_BYTES", 256 << 20);
 /// A checkpoint that would note more rows than this in one record writes the tables whole.
 pub static DELTA_ROWS: Size = Size::new("durable.DELTA_ROWS", 4 << 20);
-/// Updates of a table that are merged into one when so many wait for a checkpoint.
-pub static MERGED_UPDATES: Size = Size::new("durable.MERGED_UPDATES", 64);

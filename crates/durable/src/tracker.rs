@@ -1,12 +1,15 @@
 //! What changed in a table since its last checkpoint: row keys alone.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use engine::sources::{Follower, Stored};
 use engine::{Merged, TableUpdate};
 use rowset::RowSet;
 
-use crate::sizes::MERGED_UPDATES;
+/// Updates, of those that wait, that a step merges. More than the one that it brings, or they would never get fewer.
+const MERGED_AT_ONCE: usize = 2;
 
 /// Gathers the updates of one table.
 pub(crate) struct Tracker {
@@ -18,7 +21,7 @@ struct State {
     /// The rows as of the last checkpoint, and what changed in steps that are over.
     merged: Merged,
     /// Updates behind it, by step.
-    updates: Vec<(u64, TableUpdate)>,
+    updates: VecDeque<(u64, TableUpdate)>,
     /// Whether a checkpoint is under way, which wants the updates up to a step it does not know yet.
     held: bool,
 }
@@ -27,16 +30,17 @@ impl Tracker {
     /// Nothing has changed since the table had these rows.
     pub(crate) fn new(rows: RowSet, columns: usize) -> Tracker {
         let merged = Merged::new(rows, columns);
-        Tracker { columns, state: Mutex::new(State { merged, updates: Vec::new(), held: false }) }
+        Tracker { columns, state: Mutex::new(State { merged, updates: VecDeque::new(), held: false }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps updates apart until the checkpoint is saved.
-    pub(crate) fn hold(&self) {
+    /// Keeps updates apart until the checkpoint is saved, or given up.
+    pub(crate) fn hold(self: &Arc<Self>) -> Hold {
         self.lock().held = true;
+        Hold(self.clone())
     }
 
     /// What changed up to a step, as one.
@@ -52,20 +56,37 @@ impl Tracker {
         let mut state = self.lock();
         let before = std::mem::replace(&mut state.merged, Merged::new(rows, self.columns));
         state.updates.retain(|(at, _)| *at > step);
-        state.held = false;
         drop(state);
         drop(before);
     }
 }
 
+/// A checkpoint of the tracker's table is under way.
+pub(crate) struct Hold(Arc<Tracker>);
+
+impl Deref for Hold {
+    type Target = Tracker;
+
+    fn deref(&self) -> &Tracker {
+        &self.0
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.lock().held = false;
+    }
+}
+
 impl State {
     fn take(&mut self, step: u64, update: TableUpdate) {
-        // The step under way is kept apart: what is merged has settled, and so every snapshot to come shows it.
-        if self.updates.len() >= MERGED_UPDATES.get().max(1) && !self.held {
-            let settled = std::mem::take(&mut self.updates);
-            settled.iter().for_each(|(_, update)| self.merged.push(update));
+        // The step under way is kept apart: what is merged has settled, and so every snapshot to come shows it. A step merges a
+        // few updates and never all that a checkpoint left: it would stand out.
+        if !self.held {
+            let few = self.updates.len().min(MERGED_AT_ONCE);
+            self.updates.drain(..few).for_each(|(_, update)| self.merged.push(&update));
         }
-        self.updates.push((step, update));
+        self.updates.push_back((step, update));
     }
 }
 

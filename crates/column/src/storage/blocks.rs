@@ -22,7 +22,7 @@ use crate::storage::edit::{Edit, Move};
 use crate::storage::failpoints::{Point, strike};
 use crate::storage::reading::prefetch_cells;
 use crate::storage::runs::{Run, leading_block, listed, locate, runs, runs_of};
-use crate::storage::slab::Pool;
+use crate::storage::slab::{Ahead, Pool};
 use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
 use crate::storage::undo::Undo;
 use crate::storage::view::BlockView;
@@ -230,6 +230,21 @@ impl BlockColumn {
             undo_bytes: self.counters.undo_bytes(),
             blocks: tree.leaves().iter().map(|leaf| leaf.iter().count() as u64).sum(),
         }
+    }
+
+    /// Makes the memory of the next slab of blocks, on this thread rather than in the step that wants it: while
+    /// somebody holds a moment, each block that a step writes to is copied.
+    pub fn expect_copies(&self) {
+        let wanted = self.writer().pool.wants_ahead();
+        if let Some(bytes) = wanted {
+            let ahead = Ahead::of(bytes, &self.counters);
+            self.writer().pool.set_ahead(Some(ahead));
+        }
+    }
+
+    /// Lets go of what [`BlockColumn::expect_copies`] made and no step wanted.
+    pub fn expect_no_copies(&self) {
+        self.writer().pool.set_ahead(None);
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {

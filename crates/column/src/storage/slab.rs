@@ -183,7 +183,26 @@ pub(crate) struct Pool {
     /// Regions of all slabs.
     regions: usize,
     in_use: Arc<AtomicUsize>,
+    /// Memory for the next slab, whose pages are there: made by a thread that has the time for them.
+    ahead: Option<Memory>,
     counters: Arc<StorageCounters>,
+}
+
+/// Memory for a slab that is not yet part of its pool.
+pub(crate) struct Ahead(Memory);
+
+impl Ahead {
+    /// Zeroed memory, each page of which has been touched: a page that is touched first costs as much as the copy of
+    /// many blocks.
+    pub(crate) fn of(bytes: usize, counters: &Arc<StorageCounters>) -> Ahead {
+        const PAGE: usize = 4 << 10;
+        let memory = Memory::zeroed(bytes, counters);
+        for at in (0..memory.bytes).step_by(PAGE) {
+            // SAFETY: the byte lies inside the memory, which nobody else knows of; it is zero, and stays so.
+            unsafe { memory.start.as_ptr().add(at).write_volatile(0) };
+        }
+        Ahead(memory)
+    }
 }
 
 impl Pool {
@@ -191,7 +210,8 @@ impl Pool {
     pub(crate) fn new(region_bytes: usize, slab_bytes: usize, counters: Arc<StorageCounters>) -> Pool {
         let region_bytes = region_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let most_regions = u32::try_from(slab_bytes / region_bytes).unwrap_or(u32::MAX).max(1);
-        Pool { region_bytes, most_regions, slabs: Vec::new(), taken: 0, regions: 0, in_use: Arc::default(), counters }
+        let (slabs, in_use) = (Vec::new(), Arc::default());
+        Pool { region_bytes, most_regions, slabs, taken: 0, regions: 0, in_use, ahead: None, counters }
     }
 
     pub(crate) fn counters(&self) -> &Arc<StorageCounters> {
@@ -230,8 +250,10 @@ impl Pool {
         // As many again as are in use, of which one is the region that is asked for: so a table that grows doubles, and one that
         // stays as large as it is keeps little beside it.
         let in_use = u32::try_from(self.in_use.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
-        let regions = in_use.clamp(1, self.most_regions);
-        let memory = Memory::zeroed(regions as usize * self.region_bytes, &self.counters);
+        let memory = self.ahead.take().unwrap_or_else(|| {
+            Memory::zeroed(in_use.clamp(1, self.most_regions) as usize * self.region_bytes, &self.counters)
+        });
+        let regions = (memory.bytes / self.region_bytes) as u32;
         let (freed, in_use, retired) = (Mutex::default(), self.in_use.clone(), AtomicBool::new(false));
         let slab = Slab { memory, region_bytes: self.region_bytes, regions, freed, in_use, retired };
         self.slabs.push(Arc::new(slab));
@@ -239,6 +261,17 @@ impl Pool {
         self.taken = 1;
         let slab = self.slabs.last().expect("just pushed").clone();
         Region { slab, index: 0 }
+    }
+
+    /// The bytes of the next slab, if it will be a large one and is not there yet.
+    pub(crate) fn wants_ahead(&self) -> Option<usize> {
+        let large = self.in_use.load(Ordering::Relaxed) >= self.most_regions as usize;
+        (large && self.ahead.is_none()).then(|| self.most_regions as usize * self.region_bytes)
+    }
+
+    /// Takes the memory of the next slab, or with none lets go what was not used.
+    pub(crate) fn set_ahead(&mut self, ahead: Option<Ahead>) {
+        self.ahead = ahead.map(|Ahead(memory)| memory);
     }
 
     /// Whether many regions lie idle for those in use.
@@ -393,6 +426,26 @@ mod tests {
         assert!(kept.upgrade().is_some() && counters.bytes_held() > 0, "the buffer keeps its regions");
         assert_eq!(buffer.typed_data::<u64>(), &wanted.concat()[10..50]);
         drop(buffer);
+        assert_eq!(counters.bytes_held(), 0);
+    }
+
+    #[test]
+    fn a_slab_that_was_made_ahead_is_the_next_one_and_is_let_go_if_it_is_not_wanted() {
+        let counters = StorageCounters::under(None);
+        let mut pool = pool(&counters);
+        assert_eq!(pool.wants_ahead(), None, "a small pool grows in small steps");
+        let mut regions: Vec<Region> = (0..7).map(|_| pool.region()).collect();
+        let (bytes, held) = (pool.wants_ahead().expect("the next slab is a large one"), counters.bytes_held());
+        assert_eq!(bytes, 1024);
+        pool.set_ahead(Some(Ahead::of(bytes, &counters)));
+        assert_eq!((pool.wants_ahead(), counters.bytes_held()), (None, held + 1024));
+        regions.extend((0..4).map(|_| pool.region()));
+        assert!(regions.iter().all(|region| region.cells::<u8>().iter().all(|&byte| byte == 0)));
+        assert_eq!(counters.bytes_held(), held + 1024, "it was the next one");
+        pool.set_ahead(Some(Ahead::of(bytes, &counters)));
+        pool.set_ahead(None);
+        assert_eq!(counters.bytes_held(), held + 1024);
+        drop((regions, pool));
         assert_eq!(counters.bytes_held(), 0);
     }
 

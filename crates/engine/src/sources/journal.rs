@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use column::Chunk;
+use column::{BlockColumn, Chunk};
 use graph::{Step, UpdateGraph};
 use rowset::RowSet;
 
@@ -94,6 +94,21 @@ impl FedTable {
     /// Lets `follower` hear of what is stored from the next step on, under this number.
     pub fn follow(&self, source: u64, follower: Arc<dyn Follower>) {
         self.tap.follow(source, follower);
+    }
+
+    /// Somebody holds a moment of the table, and steps will copy the blocks that they write to: makes memory for the copies
+    /// here, where a step need not wait for its pages. To be called again while the moment is held.
+    pub fn expect_copies(&self) {
+        self.stored().for_each(BlockColumn::expect_copies);
+    }
+
+    /// The moment is held no more.
+    pub fn expect_no_copies(&self) {
+        self.stored().for_each(BlockColumn::expect_no_copies);
+    }
+
+    fn stored(&self) -> impl Iterator<Item = &BlockColumn> {
+        self.table.column_sources().iter().filter_map(|source| source.as_any().downcast_ref())
     }
 
     /// The row key that its next new row takes, after the last step that stored rows.

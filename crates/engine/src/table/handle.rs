@@ -148,6 +148,11 @@ impl Table {
         &self.inner.canonical
     }
 
+    /// Where its cells are.
+    pub(crate) fn column_sources(&self) -> &[Arc<dyn ColumnSource>] {
+        &self.inner.sources
+    }
+
     /// How many columns there are.
     pub fn width(&self) -> usize {
         self.inner.sources.len()
