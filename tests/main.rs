@@ -4,6 +4,7 @@ mod allocations;
 mod attaching;
 mod composed;
 mod expressions;
+mod failing_disk;
 mod fused;
 mod fuzzed;
 mod hosts;

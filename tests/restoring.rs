@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use durable::{Asked, Durable, checkpoint_to, restore};
+use durable::{Asked, Contents, Durable, checkpoint_to, restore};
 use engine::Table;
 use engine::sources::{AppendTable, FedKind, Feeding, Token};
 use engine::testing::{Case, Plain, Source, Tape, any_table, count_step, explore};
@@ -41,11 +41,11 @@ impl Drop for Scratch {
     }
 }
 
-fn still_graph() -> UpdateGraph {
+pub fn still_graph() -> UpdateGraph {
     UpdateGraph::new(Settings { period: std::time::Duration::ZERO, threads: Some(1), init_threads: Some(1) })
 }
 
-fn plain(table: &Table) -> Plain {
+pub fn plain(table: &Table) -> Plain {
     let view = table.view().unwrap();
     let arrays: Vec<_> = (0..view.width()).map(|column| view.read(column, view.rows()).unwrap()).collect();
     Plain::from_arrays(table.schema().clone(), &view.rows().to_vec(), &arrays)
@@ -61,9 +61,9 @@ struct Twins {
 }
 
 /// The graph that is opened anew.
-struct Opened {
-    graph: UpdateGraph,
-    durable: Arc<Durable>,
+pub struct Opened {
+    pub graph: UpdateGraph,
+    pub durable: Arc<Durable>,
 }
 
 impl Opened {
@@ -73,7 +73,7 @@ impl Opened {
         Ok(Opened { graph, durable })
     }
 
-    fn source(&self, name: &str, case: &Case, durable: bool) -> Result<Source, String> {
+    pub fn source(&self, name: &str, case: &Case, durable: bool) -> Result<Source, String> {
         let text = |error: engine::Error| error.to_string();
         let kind = Source::kind_of(case).ok_or("a static table")?;
         let feeding = match durable {
@@ -227,7 +227,11 @@ fn restored_copy(scratch: &Scratch, path: &Path) -> Result<Vec<(String, Plain)>,
     static COPIES: AtomicU64 = AtomicU64::new(0);
     let copy = scratch.path(&format!("copy-{}", COPIES.fetch_add(1, Ordering::Relaxed)));
     copied(path, &copy);
-    let contents = restore(&copy).map_err(|error| error.to_string())?;
+    Ok(tables_of(&restore(&copy).map_err(|error| error.to_string())?))
+}
+
+/// What a folder holds, by name.
+pub fn tables_of(contents: &Contents) -> Vec<(String, Plain)> {
     let tables = contents.tables.iter().map(|saved| {
         let mut rows = RowSet::new();
         saved.initial.rows.iter().for_each(|(keys, _)| rows |= keys);
@@ -244,7 +248,7 @@ fn restored_copy(scratch: &Scratch, path: &Path) -> Result<Vec<(String, Plain)>,
             .collect();
         (saved.table.name.clone(), Plain::from_arrays(saved.table.schema.clone(), &rows.to_vec(), &columns))
     });
-    Ok(tables.collect())
+    tables.collect()
 }
 
 #[test]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::cells::{Bytes, put_block, schema_bytes, schema_of};
 use crate::error::Error;
 
-/// The format of records and bases that this version writes.
-pub(crate) const FORMAT: u64 = 1;
+/// The format of records and bases that this version writes; it reads those before it. In the first, a delta was one record.
+pub(crate) const FORMAT: u64 = 2;
 
 /// What a record or a part is, in its note.
 pub(crate) const BEGIN: &str = "begin";
@@ -20,6 +20,8 @@ pub(crate) const KEEP: &str = "keep";
 pub(crate) const ROWS: &str = "rows";
 pub(crate) const STEP: &str = "step";
 pub(crate) const DELTA: &str = "delta";
+pub(crate) const PART: &str = "part";
+pub(crate) const LAST: &str = "last";
 
 /// The first record of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +51,7 @@ impl Begin {
         }
         let damaged = |error: serde_json::Error| Error::damaged(path, format!("its first record is not read: {error}"));
         let Format { format } = serde_json::from_slice(body).map_err(damaged)?;
-        if format != FORMAT {
+        if format == 0 || format > FORMAT {
             return Err(Error::Format { path: path.to_path_buf(), found: format, known: FORMAT });
         }
         serde_json::from_slice(body).map_err(damaged)

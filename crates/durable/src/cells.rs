@@ -33,6 +33,10 @@ impl<'a> Bytes<'a> {
         self.bytes.is_empty()
     }
 
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.bytes
+    }
+
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], String> {
         if len > self.bytes.len() {
             return Err(format!("it ends where {len} bytes more should be"));

@@ -18,12 +18,12 @@ use graph::UpdateGraph;
 use log::{Base, Log};
 use rowset::RowSet;
 
-use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, ROWS, SavedTable, TABLE};
+use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, LAST, PART, ROWS, SavedTable, TABLE};
 use crate::cells::{put_cells, put_keys, put_number};
 use crate::change::{Change, Modified};
 use crate::error::Error;
 use crate::fold::fold;
-use crate::sizes::{DELTA_ROWS, PIECE_ROWS};
+use crate::sizes::{DELTA_ROWS, PART_BYTES, PIECE_ROWS};
 use crate::tracker::{Ear, Hold, Tracker};
 use crate::writer::{Shared, append};
 
@@ -165,8 +165,8 @@ impl Folder {
         if aside.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
-        let (folder, shared) = (self.clone(), shared.clone());
-        let made = graph::env::spawn("tickframe-checkpoint".into(), move || {
+        let (folder, shared, scope) = (self.clone(), shared.clone(), limits::Scope::current());
+        let work = move || {
             let tracked = folder.one_at_a_time();
             if let Err(error) = folder.through(&shared, tracked, &Asked::default(), true) {
                 let text = format!(
@@ -175,7 +175,8 @@ impl Folder {
                 );
                 engine::observe::events::note(engine::observe::events::Level::Warning, text);
             }
-        });
+        };
+        let made = graph::env::spawn("tickframe-checkpoint".into(), move || scope.enter(work));
         *aside = made.ok();
     }
 
@@ -211,9 +212,12 @@ impl Folder {
         }
         let (base, changes) = shared.with_log(|log| Ok((log.base_bytes(), log.change_bytes())))?;
         let replaced = taken.iter().any(|taken| taken.known == Known::Others);
-        let whole = anew || replaced || self.is_far(&taken, moment)? || changes >= base.max(LEAST_BYTES);
-        let report = Report { step: moment, tables: taken.len(), ..Report::default() };
-        let bytes = if whole {
+        let grown = anew || replaced || changes >= base.max(LEAST_BYTES);
+        let changed = if grown { None } else { self.changed(&taken, moment)? };
+        let report = Report { step: moment, tables: taken.len(), whole: changed.is_none(), ..Report::default() };
+        let bytes = if let Some(changed) = changed {
+            write_delta(&taken, &changed, &|note, body| shared.append(note, body))?
+        } else {
             let (number, mut base) = shared.with_log(|log| {
                 let number = shared.record_at(moment, log.last());
                 Ok((number, log.begin_base(number)?))
@@ -226,11 +230,9 @@ impl Folder {
             shared.with_log(|log| Ok(log.adopt(finished)?))?;
             shared.based(number);
             bytes
-        } else {
-            self.write_delta(&taken, moment, &|body| shared.append(DELTA, body))?
         };
         self.saved(&taken, moment)?;
-        Ok(Report { bytes, whole, ..report })
+        Ok(Report { bytes, ..report })
     }
 
     /// Takes a snapshot of everything that is saved; tables that are new in the folder are noted in it by `declare`.
@@ -334,17 +336,26 @@ impl Folder {
         Ok(Taken { saved, copy: table.clone(), next: 0, tracker: None, known, source: None })
     }
 
-    /// Whether what changed is too much for one record.
-    fn is_far(&self, taken: &[Taken], moment: u64) -> Result<bool, Error> {
-        let mut rows = 0;
-        for taken in taken {
-            rows += match (taken.known, &taken.tracker) {
-                (Known::Rows, Some(tracker)) => tracker.up_to(moment).update().size(),
-                (Known::Rows, None) => 0,
-                _ => taken.copy.rows().map_err(Error::engine("checkpoint"))?.len(),
+    /// What changed in each table since the last checkpoint; none of what the log has. None at all if it is so much that the
+    /// tables are better written whole.
+    fn changed(&self, taken: &[Taken], moment: u64) -> Result<Option<Vec<Option<Merged>>>, Error> {
+        let (mut changed, mut rows, mut all) = (Vec::with_capacity(taken.len()), 0, 0);
+        for Taken { copy, tracker, known, .. } in taken {
+            let view = copy.view().map_err(Error::engine("checkpoint"))?;
+            let merged = match (known, tracker) {
+                (Known::Rows, Some(tracker)) => Some(tracker.up_to(moment)),
+                (Known::Rows, None) => None,
+                _ => {
+                    let mut merged = Merged::new(RowSet::new(), view.width());
+                    merged.push(&TableUpdate::of_added(view.rows().clone()));
+                    Some(merged)
+                }
             };
+            all += view.rows().len();
+            rows += merged.as_ref().map_or(0, |merged| merged.update().size());
+            changed.push(merged);
         }
-        Ok(rows > DELTA_ROWS.rows())
+        Ok((rows <= DELTA_ROWS.rows() || rows <= all / 2).then_some(changed))
     }
 
     /// All tables as they are in the snapshot; those that have no source any more as the folder has them.
@@ -380,11 +391,8 @@ impl Folder {
         }
         let view = taken.copy.view().map_err(Error::engine("checkpoint"))?;
         let columns: Vec<usize> = (0..view.width()).collect();
-        let mut from = 0;
-        while from < view.rows().len() {
+        for keys in pieces_of(view.rows()) {
             copies.expect();
-            let keys = view.rows().slice(from, PIECE_ROWS.rows().max(1));
-            from += keys.len();
             let cells = view.read_columns(&columns, &keys).map_err(Error::engine("checkpoint"))?;
             self.push_piece(base, table.id, &keys, &cells)?;
         }
@@ -407,66 +415,6 @@ impl Folder {
         Ok(base.push(ROWS, &[&body])?)
     }
 
-    /// What changed since the last checkpoint in tables without a journal, as one record; nothing if nothing did.
-    fn write_delta(
-        &self,
-        taken: &[Taken],
-        moment: u64,
-        write: &dyn Fn(&[u8]) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
-        let mut body = Vec::new();
-        for Taken { saved, copy, next, tracker, known, .. } in
-            taken.iter().filter(|taken| taken.saved.kind != Kind::Blink)
-        {
-            let view = copy.view().map_err(Error::engine("checkpoint"))?;
-            let merged = match (known, tracker) {
-                (Known::Rows, Some(tracker)) => tracker.up_to(moment),
-                (Known::Rows, None) => continue,
-                _ => {
-                    let mut all = Merged::new(RowSet::new(), view.width());
-                    all.push(&TableUpdate::of_added(view.rows().clone()));
-                    all
-                }
-            };
-            let update = merged.update();
-            if update.is_empty() {
-                continue;
-            }
-            let read = |columns: &[usize], rows: &RowSet| {
-                view.read_columns(columns, rows).map_err(Error::engine("checkpoint"))
-            };
-            let mut modified: Vec<Modified> = Vec::new();
-            for column in 0..view.width() {
-                let rows = merged.modified_in(column);
-                if rows.is_empty() {
-                    continue;
-                }
-                match modified.iter_mut().find(|known| known.rows == *rows) {
-                    Some(known) => known.columns.push(column),
-                    None => modified.push(Modified { rows: rows.clone(), columns: vec![column], cells: Vec::new() }),
-                }
-            }
-            for modified in &mut modified {
-                modified.cells = read(&modified.columns, &modified.rows)?;
-            }
-            let all: Vec<usize> = (0..view.width()).collect();
-            let mut added = Vec::new();
-            let mut from = 0;
-            while from < update.added.len() {
-                let keys = update.added.slice(from, PIECE_ROWS.rows().max(1));
-                from += keys.len();
-                added.push((keys.clone(), read(&all, &keys)?));
-            }
-            let (removed, shifts) = (update.removed.0, update.shifts.iter().copied().collect());
-            let change = Change { table: saved.id, next: *next, removed, shifts, added, modified };
-            change.put(&mut body).map_err(words(&self.path))?;
-        }
-        if !body.is_empty() {
-            write(&body)?;
-        }
-        Ok(body.len() as u64)
-    }
-
     /// What was taken is on disk: the next checkpoint begins behind it.
     fn saved(&self, taken: &[Taken], moment: u64) -> Result<(), Error> {
         for Taken { saved, copy, tracker, .. } in taken {
@@ -480,6 +428,107 @@ impl Folder {
     }
 }
 
+/// What changed since the last checkpoint in tables without a journal, in records of some megabytes, of which the last says
+/// that all are there; nothing if nothing did. Gives the bytes.
+fn write_delta(
+    taken: &[Taken],
+    changed: &[Option<Merged>],
+    write: &dyn Fn(&str, &[u8]) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let mut parts = Parts { write, body: Vec::new(), written: 0, bytes: 0 };
+    for (Taken { saved, copy, next, .. }, merged) in taken.iter().zip(changed) {
+        let Some(merged) = merged.as_ref().filter(|_| saved.kind != Kind::Blink) else { continue };
+        let update = merged.update();
+        if update.is_empty() {
+            continue;
+        }
+        let view = copy.view().map_err(Error::engine("checkpoint"))?;
+        let read =
+            |columns: &[usize], rows: &RowSet| view.read_columns(columns, rows).map_err(Error::engine("checkpoint"));
+        let none = || Change {
+            table: saved.id,
+            next: *next,
+            removed: RowSet::new(),
+            shifts: Vec::new(),
+            added: Vec::new(),
+            modified: Vec::new(),
+        };
+        parts.put(&Change {
+            removed: update.removed.0.clone(),
+            shifts: update.shifts.iter().copied().collect(),
+            ..none()
+        })?;
+        let all: Vec<usize> = (0..view.width()).collect();
+        for keys in pieces_of(&update.added) {
+            let cells = read(&all, &keys)?;
+            parts.put(&Change { added: vec![(keys, cells)], ..none() })?;
+        }
+        let mut modified: Vec<(&RowSet, Vec<usize>)> = Vec::new();
+        for column in 0..view.width() {
+            let rows = merged.modified_in(column);
+            match modified.iter_mut().find(|(known, _)| *known == rows) {
+                Some((_, columns)) => columns.push(column),
+                None => modified.push((rows, vec![column])),
+            }
+        }
+        for (rows, columns) in modified {
+            for rows in pieces_of(rows) {
+                let cells = read(&columns, &rows)?;
+                let modified = vec![Modified { rows, columns: columns.clone(), cells }];
+                parts.put(&Change { modified, ..none() })?;
+            }
+        }
+    }
+    parts.end()
+}
+
+/// Rows in pieces.
+fn pieces_of(rows: &RowSet) -> impl Iterator<Item = RowSet> {
+    let size = PIECE_ROWS.rows().max(1);
+    (0..rows.len().div_ceil(size)).map(move |piece| rows.slice(piece * size, size))
+}
+
+/// The records of one delta.
+struct Parts<'a> {
+    write: &'a dyn Fn(&str, &[u8]) -> Result<(), Error>,
+    /// What is not written yet.
+    body: Vec<u8>,
+    written: u64,
+    bytes: u64,
+}
+
+impl Parts<'_> {
+    fn put(&mut self, change: &Change) -> Result<(), Error> {
+        if self.body.len() as u64 >= PART_BYTES.rows() {
+            self.write(PART)?;
+        }
+        change.put(&mut self.body).map_err(|what| Error::invalid("checkpoint", &what))
+    }
+
+    /// Writes what there is as a part, or the end.
+    fn write(&mut self, note: &str) -> Result<(), Error> {
+        let mut body = Vec::with_capacity(self.body.len() + 8);
+        put_number(&mut body, self.written);
+        body.append(&mut self.body);
+        (self.write)(note, &body)?;
+        self.written += 1;
+        self.bytes += body.len() as u64;
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<u64, Error> {
+        match self.written {
+            0 if self.body.is_empty() => {}
+            0 => {
+                (self.write)(DELTA, &self.body)?;
+                self.bytes = self.body.len() as u64;
+            }
+            _ => self.write(LAST)?,
+        }
+        Ok(self.bytes)
+    }
+}
+
 /// The folders to which a graph was saved, each with what changed since.
 #[derive(Default)]
 struct Folders(Mutex<HashMap<PathBuf, (Arc<Folder>, Option<u64>)>>);
@@ -487,9 +536,19 @@ struct Folders(Mutex<HashMap<PathBuf, (Arc<Folder>, Option<u64>)>>);
 /// Saves the sources of a graph in a folder that is not its own: what changed since the last checkpoint there, or all of it.
 /// The folder is let go again.
 pub fn checkpoint_to(path: &Path, graph: &UpdateGraph, asked: &Asked) -> Result<Report, Error> {
+    checkpoint_on(log::real(), path, graph, asked)
+}
+
+/// [`checkpoint_to`] on a disk of the caller's.
+pub fn checkpoint_on(
+    disk: Arc<dyn log::Disk>,
+    path: &Path,
+    graph: &UpdateGraph,
+    asked: &Asked,
+) -> Result<Report, Error> {
     let folders = graph.extension(Folders::default);
     let mut known = folders.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut log = Log::open(path)?;
+    let mut log = Log::open_on(disk, path)?;
     let place = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let found = if log.is_empty() && log.base_number().is_none() { None } else { Some(begun(&log)?) };
     // Another process, or another graph, may have written meanwhile: then all tables are written anew.
@@ -533,8 +592,15 @@ impl Folder {
             && before.tables.iter().all(stays)
             && taken.iter().all(|taken| taken.known == Known::Rows);
         let paid = log.base_number().is_some() && log.change_bytes() < log.base_bytes().max(LEAST_BYTES);
-        let whole = !same || !paid || self.is_far(&taken, moment)?;
-        let bytes = if whole {
+        let changed = if same && paid { self.changed(&taken, moment)? } else { None };
+        let whole = changed.is_none();
+        let bytes = if let Some(changed) = changed {
+            let log = Mutex::new(log);
+            write_delta(&taken, &changed, &|note, body| {
+                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                append(&mut log, &[(note, body)]).map(drop)
+            })?
+        } else {
             self.catalog().tables.retain(stays);
             let number = log.last();
             let mut base = log.begin_base(number)?;
@@ -543,12 +609,6 @@ impl Folder {
             let bytes = base.bytes();
             log.adopt(base.finish()?)?;
             bytes
-        } else {
-            let log = Mutex::new(log);
-            self.write_delta(&taken, moment, &|body| {
-                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-                append(&mut log, &[(DELTA, body)]).map(drop)
-            })?
         };
         self.saved(&taken, moment)?;
         Ok(Report { step: moment, tables: taken.len(), bytes, whole })

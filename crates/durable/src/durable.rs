@@ -11,7 +11,7 @@ use engine::{Table, WeakTable};
 use graph::UpdateGraph;
 use log::Log;
 
-use crate::catalog::{BEGIN, Begin, Kept, Kind, SavedTable, TABLE};
+use crate::catalog::{BEGIN, Begin, FORMAT, Kept, Kind, SavedTable, TABLE};
 use crate::checkpoint::{Asked, Folder, Report};
 use crate::error::Error;
 use crate::fold::{Saved, fold};
@@ -59,8 +59,13 @@ impl Durable {
     /// The folder is in use, holds something else, was written by a newer version or is damaged, the disk fails, or the
     /// graph has a folder already.
     pub fn open(path: &Path, graph: &UpdateGraph) -> Result<Arc<Durable>, Error> {
+        Durable::open_on(log::real(), path, graph)
+    }
+
+    /// [`Durable::open`] on a disk of the caller's.
+    pub fn open_on(disk: Arc<dyn log::Disk>, path: &Path, graph: &UpdateGraph) -> Result<Arc<Durable>, Error> {
         let slot = graph.extension(Slot::default);
-        let mut log = Log::open(path)?;
+        let mut log = Log::open_on(disk, path)?;
         if log.is_empty() && log.base_number().is_none() {
             let begin = serde_json::to_vec(&Begin::new(true)).unwrap_or_default();
             append(&mut log, &[(BEGIN, &begin)])?;
@@ -73,7 +78,12 @@ impl Durable {
             ));
         }
         let catalog = contents.catalog();
-        let begin = contents.begin.unwrap_or_else(|| Begin::new(true));
+        let mut begin = contents.begin.unwrap_or_else(|| Begin::new(true));
+        if begin.format < FORMAT {
+            // Older versions must not read what this one adds.
+            begin.format = FORMAT;
+            append(&mut log, &[(BEGIN, &serde_json::to_vec(&begin).unwrap_or_default())])?;
+        }
         let shared = Shared::new(log, graph.downgrade());
         let claims = contents.tables.into_iter().map(|Saved { table, initial }| (table.name, Claim::Saved(initial)));
         let durable = Arc::new(Durable {
@@ -103,8 +113,8 @@ impl Durable {
     }
 
     fn start(&self) -> std::io::Result<()> {
-        let (shared, folder) = (self.shared.clone(), self.folder.clone());
-        let thread = graph::env::spawn("tickframe-log".into(), move || {
+        let (shared, folder, scope) = (self.shared.clone(), self.folder.clone(), limits::Scope::current());
+        let work = move || {
             shared.run(|| {
                 let wanted = shared.with_log(|log| {
                     let changes = log.change_bytes();
@@ -114,7 +124,8 @@ impl Durable {
                     folder.write_anew_aside(&shared);
                 }
             });
-        })?;
+        };
+        let thread = graph::env::spawn("tickframe-log".into(), move || scope.enter(work))?;
         self.lock_threads().push(thread);
         Ok(())
     }

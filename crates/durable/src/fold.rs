@@ -15,7 +15,7 @@ use graph::{Settings, UpdateGraph};
 use log::Log;
 use rowset::RowSet;
 
-use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, ROWS, STEP, SavedTable, TABLE};
+use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, LAST, PART, ROWS, STEP, SavedTable, TABLE};
 use crate::cells::{Bytes, pieces};
 use crate::change::{Change, Modified, joined};
 use crate::error::Error;
@@ -54,21 +54,27 @@ impl Contents {
 
 /// What a folder holds. The folder is let go again.
 pub fn restore(path: &Path) -> Result<Contents, Error> {
-    fold(&opened(path)?, None, None)
+    restore_on(log::real(), path)
+}
+
+/// [`restore`] on a disk of the caller's.
+pub fn restore_on(disk: Arc<dyn log::Disk>, path: &Path) -> Result<Contents, Error> {
+    fold(&opened(disk, path)?, None, None)
 }
 
 /// The log of a folder that must be there.
-pub(crate) fn opened(path: &Path) -> Result<Log, Error> {
-    if !path.is_dir() {
+fn opened(disk: Arc<dyn log::Disk>, path: &Path) -> Result<Log, Error> {
+    if !disk.is_folder(path).unwrap_or(false) {
         return Err(Error::refused(path, "there is no such folder; a checkpoint, or Graph(durable=...), makes one"));
     }
-    Ok(Log::open(path)?)
+    Ok(Log::open_on(disk, path)?)
 }
 
 /// What a log says: of one table alone, and up to a record, if these are asked for.
 pub(crate) fn fold(log: &Log, only: Option<u64>, until: Option<u64>) -> Result<Contents, Error> {
     let path = log.path().to_path_buf();
-    let mut fold = Fold { path: &path, begin: None, catalog: Catalog::default(), rows: HashMap::new(), only };
+    let mut fold =
+        Fold { path: &path, begin: None, catalog: Catalog::default(), rows: HashMap::new(), parts: Vec::new(), only };
     for part in log.parts() {
         let log::Part { note, body } = part?;
         fold.take(&note, &body).map_err(|what| fold.wrong("its base", what))?;
@@ -89,6 +95,8 @@ struct Fold<'a> {
     begin: Option<Begin>,
     catalog: Catalog,
     rows: HashMap<u64, Rows>,
+    /// Records of a delta whose last one has not come yet. If its checkpoint failed, it never does.
+    parts: Vec<Vec<u8>>,
     only: Option<u64>,
 }
 
@@ -143,16 +151,35 @@ impl Fold<'_> {
                     }
                 }
             }
-            STEP | DELTA => {
-                let types = |id: u64| self.catalog.table(id).map(SavedTable::types);
-                for change in Change::all(body, types)? {
-                    let wanted = self.only.is_none_or(|only| only == change.table);
-                    if let Some(rows) = self.rows.get_mut(&change.table).filter(|_| wanted) {
-                        rows.take(change)?;
-                    }
+            STEP | DELTA => self.change(body)?,
+            PART => {
+                let mut bytes = Bytes::new(body);
+                if bytes.number()? == 0 {
+                    self.parts.clear();
                 }
+                self.parts.push(bytes.rest().to_vec());
+            }
+            LAST => {
+                let mut bytes = Bytes::new(body);
+                let (before, parts) = (bytes.number()?, std::mem::take(&mut self.parts));
+                if before != parts.len() as u64 {
+                    return Err(Wrong::Words(format!("{} records of a checkpoint that has {before}", parts.len())));
+                }
+                parts.iter().try_for_each(|part| self.change(part))?;
+                self.change(bytes.rest())?;
             }
             other => return Err(Wrong::Words(format!("{other:?} is no kind of record"))),
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, body: &[u8]) -> Result<(), Wrong> {
+        let types = |id: u64| self.catalog.table(id).map(SavedTable::types);
+        for change in Change::all(body, types)? {
+            let wanted = self.only.is_none_or(|only| only == change.table);
+            if let Some(rows) = self.rows.get_mut(&change.table).filter(|_| wanted) {
+                rows.take(change)?;
+            }
         }
         Ok(())
     }

@@ -20,9 +20,8 @@ use log::{Entry, Kind, Log};
 use crate::catalog::STEP;
 use crate::change::Change;
 use crate::error::{Error, os_error};
+use crate::sizes::AGAIN_AFTER;
 
-/// How long after a failure the disk is tried again.
-const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// How often a waiting thread looks up.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Records that one write takes, and bytes of rows after which it takes no more.
@@ -308,9 +307,6 @@ impl Shared {
         let records: Vec<(&str, &[u8])> = bodies.iter().map(|(_, body)| (STEP, body.as_slice())).collect();
         loop {
             let appended = self.with_log(|log| {
-                if log.is_broken() {
-                    log.mend()?;
-                }
                 let first = append(log, &records)?;
                 // Noted while the log is held: a base that begins now knows which steps it has.
                 let mut state = self.lock();
@@ -340,7 +336,7 @@ impl Shared {
                     if state.closing {
                         return false;
                     }
-                    drop(self.wait_for_change(state, AGAIN_AFTER));
+                    drop(self.wait_for_change(state, Duration::from_millis(AGAIN_AFTER.rows())));
                 }
             }
         }
@@ -351,8 +347,9 @@ fn closed(path: &Path) -> Error {
     Error::refused(path, "the durable graph was closed")
 }
 
-/// Makes records durable by one write; the number of the first.
+/// Makes records durable by one write; the number of the first. A log whose last write failed is mended first.
 pub(crate) fn append(log: &mut Log, records: &[(&str, &[u8])]) -> Result<u64, Error> {
+    log.mend()?;
     let first = log.last().map_or(0, |last| last + 1);
     let entries: Vec<Entry<'_>> =
         (first..).zip(records).map(|(number, (note, body))| Entry { number, kind: Kind::Change, note, body }).collect();

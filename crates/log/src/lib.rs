@@ -30,6 +30,8 @@ mod record;
 mod segment;
 pub mod sizes;
 mod survey;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod torn;
 
 pub use base::{Base, Finished, Part, Parts};

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use log::testing::Dice;
 use log::{Disk, Error, Guard, Kind, Log, Part, Readable, Record, Written, encode, read_all, real};
 
 mod common;
-use common::{Dice, draw, drawn, entries, kept};
+use common::{draw, drawn, entries, kept};
 
 /// The machine's disk that waits for nothing: these laws are of what stands in files.
 struct Hasty(Arc<dyn Disk>);

@@ -1,20 +1,7 @@
 //! What the tests of the log share.
 
+use log::testing::Dice;
 use log::{Entry, Kind, Record};
-
-/// Numbers that a seed gives.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-
-    pub fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.below(most)).map(|_| self.below(256) as u8).collect()
-    }
-}
 
 /// Runs with the sizes that a seed gives.
 pub fn drawn<R>(seed: u64, run: impl FnOnce() -> R) -> R {

@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use log::testing::{Dice, Faults, Simulated, State};
 use log::{Base, Disk, Error, Finished, Log, Part, Record};
 
 #[path = "../common/mod.rs"]
 mod common;
-mod disk;
 
-use common::{Dice, draw, drawn, entries, kept};
-use disk::{Faults, Simulated, State};
+use common::{draw, drawn, entries, kept};
 
 const FOLDER: &str = "/deep/log";
 const STEPS: usize = 24;

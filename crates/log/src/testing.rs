@@ -5,9 +5,23 @@ use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use log::{Disk, Guard, Readable, Written};
+use crate::disk::{Disk, Guard, Readable, Written};
 
-use crate::common::Dice;
+/// Numbers that a seed gives.
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// A number below a bound.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+
+    /// Fewer bytes than this.
+    pub fn bytes(&mut self, most: u64) -> Vec<u8> {
+        (0..self.below(most)).map(|_| self.below(256) as u8).collect()
+    }
+}
 
 /// Bytes that are written together.
 const PIECE: usize = 512;
@@ -42,6 +56,7 @@ enum Naming {
 /// How a disk fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Faults {
+    /// It does not.
     None,
     /// One operation in so many.
     OneIn(u64),
@@ -65,6 +80,7 @@ struct Inner {
     moments: Option<Vec<State>>,
 }
 
+/// The disk.
 #[derive(Clone)]
 pub struct Simulated(Arc<Mutex<Inner>>);
 
@@ -182,7 +198,14 @@ impl Naming {
     }
 }
 
+impl Default for State {
+    fn default() -> State {
+        State::new()
+    }
+}
+
 impl State {
+    /// An empty disk.
     pub fn new() -> State {
         let names = BTreeMap::from([(PathBuf::from("/"), None)]);
         State { files: Vec::new(), seen: names.clone(), durable: names, waiting: Vec::new() }
@@ -232,6 +255,7 @@ impl State {
 }
 
 impl Simulated {
+    /// A disk with this on it, whose faults are drawn by `seed`.
     pub fn new(state: State, seed: u64) -> Simulated {
         let inner = Inner { state, locked: BTreeSet::new(), faults: Faults::None, dice: Dice(seed), moments: None };
         Simulated(Arc::new(Mutex::new(inner)))
@@ -241,10 +265,12 @@ impl Simulated {
         run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// How it fails from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.inner(|inner| inner.faults = faults);
     }
 
+    /// What is on it, and what waits to be.
     pub fn state(&self) -> State {
         self.inner(|inner| inner.state.clone())
     }
