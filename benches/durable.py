@@ -1,12 +1,15 @@
 """What it costs that rows outlive the process: beside the disk's own write and sync, and beside the same calls without it.
 
-``python benches/durable.py [rows]`` prints each figure with its bar. Times are the least of three, or percentiles of one run.
+``python benches/durable.py [rows] [--rust] [--record]`` prints each figure with its bar, with ``--rust`` also that of
+``cargo bench -p tickframe-benches --bench journal``, and records them for ``benches/RESULTS.md``. Times are medians, or percentiles of
+one run.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from figures import keep_table
 
 import tickframe as tf
 
@@ -55,9 +59,23 @@ def median(times: list[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
+TOLD: list[list[str]] = []
+
+
 def told(what: str, figure: float, bar: str) -> None:
     """Print a line."""
-    print(f"{what:<78} {figure:8.2f}  {bar}")
+    print(f"{what:<78} {figure:8.2f}  {bar}", flush=True)
+    TOLD.append([what.strip(), f"{figure:.2f}", bar.removeprefix("bar ")])
+
+
+def singles_from_rust() -> None:
+    """Single rows from Rust, in groups."""
+    root = Path(__file__).resolve().parent.parent
+    command = ["cargo", "bench", "-p", "tickframe-benches", "--bench", "journal"]
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)  # noqa: S603 - our own bench
+    words = done.stdout.split()
+    rate, without = (float(words[words.index("million") + step]) for step in (-1, 2))
+    told(f"single rows a second from Rust, millions; {without:.2f} without", rate, "bar 1.0")
 
 
 def appends(folder: Path) -> None:
@@ -111,7 +129,6 @@ def checkpoints(folder: Path, rows: int) -> None:
     for first in range(0, rows, 1_000_000):
         table.upsert(drawn(first, min(1_000_000, rows - first)))
         graph.step()
-    alone = cycles(graph, table, rows, 100)
     began = time.perf_counter()
     first = graph.checkpoint(folder / "saved")
     took = time.perf_counter() - began
@@ -132,6 +149,8 @@ def checkpoints(folder: Path, rows: int) -> None:
     third = graph.checkpoint(folder / "saved")
     told("third, 1 % changed here and there: time of the first", (time.perf_counter() - began) / took, "bar 0.10")
     told("  bytes of the first", third["bytes"] / first["bytes"], "bar 0.10")
+    cycles(graph, table, rows, 200)
+    alone = cycles(graph, table, rows, 2000)
     other = threading.Thread(target=graph.checkpoint, args=(folder / "aside",))
     other.start()
     beside = []
@@ -176,16 +195,22 @@ def raw_speed(folder: Path, size: int) -> float:
     return max(size // len(content), 1) * len(content) / (time.perf_counter() - began)
 
 
-def main(rows: int) -> None:
+def main(rows: int, *, rust: bool, record: bool) -> None:
     """Print all figures."""
     folder = Path(tempfile.mkdtemp())
     try:
         appends(folder)
         singles(folder)
         checkpoints(folder, rows)
+        if rust:
+            singles_from_rust()
+        if record:
+            command = f"python benches/durable.py {rows}{' --rust' if rust else ''} --record"
+            keep_table("durable", command, [" ", "figure", "bar"], TOLD)
     finally:
         shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)
+    given = [word for word in sys.argv[1:] if not word.startswith("--")]
+    main(int(given[0]) if given else 10_000_000, rust="--rust" in sys.argv, record="--record" in sys.argv)

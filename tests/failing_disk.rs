@@ -118,10 +118,15 @@ impl Run {
             let contents = tables_of(&contents);
             let last = self.history.len() - 1;
             if !self.history[acknowledged..].iter().any(|state| self.has(&contents, true, state)) {
-                return Err(format!("a crash leaves no step from {acknowledged} to {last}: {contents:#?}"));
+                let shown = |(name, table): &(String, Plain)| format!("{name}: {table}");
+                let found = contents.iter().map(shown).collect::<Vec<_>>().join("\n");
+                return Err(format!("a crash leaves no step from {acknowledged} to {last}: {found}"));
             }
             if !self.others[saved..].iter().any(|state| self.has(&contents, false, state)) {
-                return Err(format!("a crash leaves no checkpoint from {saved} on: {contents:#?}"));
+                let shown = |(name, table): &(String, Plain)| format!("{name}: {table}");
+                let (found, states) =
+                    (contents.iter().map(shown).collect::<Vec<_>>().join("\n"), &self.others[saved..]);
+                return Err(format!("a crash leaves no checkpoint from {saved} on: {found}\nbut one of {states:#?}"));
             }
         }
         Ok(())
@@ -177,7 +182,7 @@ impl Run {
             let mut all = waits;
             for token in run.tokens.iter().filter(|_| waits) {
                 match token.wait(Some(PATIENCE), &mut || true) {
-                    Ok(()) => {}
+                    Ok(_) => {}
                     Err(engine::Error::Storage { .. }) => all = false,
                     Err(error) => return Err(text(error)),
                 }

@@ -97,12 +97,25 @@ fn same(what: &str, name: &str, wanted: &Plain, found: &Plain) -> Result<(), Str
     }
 }
 
+/// Copies a folder as it is at one moment, but for what is written at the end of a file.
 fn copied(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        // A file may go while the folder is read.
-        let _ = fs::copy(&path, to.join(path.file_name().unwrap()));
+    let names = || {
+        let paths = fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path());
+        let mut named: Vec<PathBuf> = paths.filter(|path| path.extension().is_none_or(|end| end != "part")).collect();
+        named.sort_unstable();
+        named
+    };
+    loop {
+        let _ = fs::remove_dir_all(to);
+        fs::create_dir_all(to).unwrap();
+        let found = names();
+        for path in &found {
+            // A file may go while the folder is read, as a base takes the place of others.
+            let _ = fs::copy(path, to.join(path.file_name().unwrap()));
+        }
+        if names() == found {
+            return;
+        }
     }
 }
 

@@ -9,12 +9,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use engine::sources::{FedKind, FedTable, Initial, fed_tables};
+use engine::sources::{FedTable, Initial, fed_tables};
 use engine::{Merged, Table, TableUpdate, WeakTable};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, WeakGraph};
 use log::{Base, Log};
 use rowset::RowSet;
 
@@ -63,6 +64,9 @@ pub(crate) struct Folder {
     tracked: Mutex<HashMap<usize, Tracked>>,
     /// Tables whose rows the folder does not have, though it names them: a checkpoint is under way, or failed.
     without_rows: Mutex<HashMap<u64, Known>>,
+    /// Whether a base failed as it was given its name: a restart may find it, and what changed since an older one must not be
+    /// read on top of it. The next checkpoint is a base.
+    may_have_base: AtomicBool,
     /// A checkpoint that the log asked for.
     aside: Mutex<Option<JoinHandle<()>>>,
 }
@@ -81,28 +85,38 @@ struct Taken {
     tracker: Option<Hold>,
     /// What the folder has of its rows.
     known: Known,
-    /// The table that goes on; none of one that never changes.
-    source: Option<FedTable>,
+    /// Which table goes on; none of one that never changes. The table itself is its user's to let go.
+    source: Option<usize>,
 }
 
 /// The tables of a base go on while their snapshot is held, and copy the blocks that they write to. Appended rows touch none
 /// that is held but the last.
-struct Copies<'a>(&'a [Taken]);
+struct Copies {
+    graph: WeakGraph,
+    tables: Vec<usize>,
+}
 
-impl Copies<'_> {
-    fn sources(&self) -> impl Iterator<Item = &FedTable> {
-        let sources = self.0.iter().filter_map(|taken| taken.source.as_ref());
-        sources.filter(|source| matches!(source.kind, FedKind::Keyed(_) | FedKind::Input))
+impl Copies {
+    fn of(graph: WeakGraph, taken: &[Taken]) -> Copies {
+        let is_edited = |taken: &&Taken| matches!(taken.saved.kind, Kind::Keyed(_) | Kind::Input);
+        Copies { graph, tables: taken.iter().filter(is_edited).filter_map(|taken| taken.source).collect() }
+    }
+
+    fn each(&self, run: impl Fn(&FedTable)) {
+        if let Some(graph) = self.graph.upgrade().filter(|_| !self.tables.is_empty()) {
+            let sources = fed_tables(&graph);
+            sources.iter().filter(|source| self.tables.contains(&source.table.identity())).for_each(run);
+        }
     }
 
     fn expect(&self) {
-        self.sources().for_each(FedTable::expect_copies);
+        self.each(FedTable::expect_copies);
     }
 }
 
-impl Drop for Copies<'_> {
+impl Drop for Copies {
     fn drop(&mut self) {
-        self.sources().for_each(FedTable::expect_no_copies);
+        self.each(FedTable::expect_no_copies);
     }
 }
 
@@ -130,6 +144,7 @@ impl Folder {
             catalog: Mutex::new(catalog),
             tracked: Mutex::default(),
             without_rows: Mutex::default(),
+            may_have_base: AtomicBool::new(false),
             aside: Mutex::default(),
         }
     }
@@ -202,6 +217,8 @@ impl Folder {
     ) -> Result<Report, Error> {
         let Some(graph) = shared.graph.upgrade() else { return Ok(Report::default()) };
         let (moment, taken) = self.take(&graph, &mut tracked, asked, &|body| shared.append(TABLE, body))?;
+        // Whoever has the graph may let it go meanwhile.
+        drop(graph);
         let kept = shared.wait(moment, None, &mut || engine::interrupt::check().is_ok());
         kept.map_err(Error::engine("checkpoint"))?;
         let before = self.catalog().kept.clone();
@@ -212,7 +229,8 @@ impl Folder {
         }
         let (base, changes) = shared.with_log(|log| Ok((log.base_bytes(), log.change_bytes())))?;
         let replaced = taken.iter().any(|taken| taken.known == Known::Others);
-        let grown = anew || replaced || changes >= base.max(LEAST_BYTES);
+        let unsure = self.may_have_base.load(Ordering::Acquire);
+        let grown = anew || replaced || unsure || changes >= base.max(LEAST_BYTES);
         let changed = if grown { None } else { self.changed(&taken, moment)? };
         let report = Report { step: moment, tables: taken.len(), whole: changed.is_none(), ..Report::default() };
         let bytes = if let Some(changed) = changed {
@@ -224,10 +242,12 @@ impl Folder {
             })?;
             // A source that is made meanwhile may have stored rows behind the base already.
             let again = |id: u64| shared.with_log(|log| fold(log, Some(id), number));
-            self.write_base(&mut base, &taken, &again)?;
+            self.write_base(&mut base, &taken, &Copies::of(shared.graph.clone(), &taken), &again)?;
             let bytes = base.bytes();
+            self.may_have_base.store(true, Ordering::Release);
             let finished = base.finish()?;
             shared.with_log(|log| Ok(log.adopt(finished)?))?;
+            self.may_have_base.store(false, Ordering::Release);
             shared.based(number);
             bytes
         };
@@ -251,16 +271,28 @@ impl Folder {
             .filter(|source| (wanted(source) || own(source)) && source.table.alive().is_ok())
             .collect();
         tracked.retain(|_, tracked| tracked.table.upgrade().is_some());
-        let mut saved = Vec::with_capacity(sources.len());
+        let (mut saved, followed) = (Vec::with_capacity(sources.len()), tracked.len());
         for source in &sources {
             saved.push(self.saved_table(source, own(source), tracked, declare)?);
+        }
+        if tracked.len() > followed {
+            // A step that runs now may have passed a table before it was followed: the snapshot must have the step.
+            let lock = graph.shared_lock().map_err(|error| Error::Engine(engine::Error::Graph(error)))?;
+            drop(lock);
         }
         let tables: Vec<Table> = sources.iter().map(|source| source.table.clone()).collect();
         // Rows that come while the copies are made may raise a table's next key above its rows: no harm, keys only grow.
         let (moment, copies) = engine::snapshot_at(&tables).map_err(Error::engine("checkpoint"))?;
         let mut taken = Vec::with_capacity(copies.len());
         for (((saved, tracker, known), copy), source) in saved.into_iter().zip(copies).zip(&sources) {
-            taken.push(Taken { saved, copy, next: source.next(), tracker, known, source: Some(source.clone()) });
+            taken.push(Taken {
+                saved,
+                copy,
+                next: source.next(),
+                tracker,
+                known,
+                source: Some(source.table.identity()),
+            });
         }
         for (name, table) in &asked.fixed {
             taken.push(self.fixed(name, table, declare)?);
@@ -363,15 +395,15 @@ impl Folder {
         &self,
         base: &mut Base,
         taken: &[Taken],
+        copies: &Copies,
         again: &dyn Fn(u64) -> Result<crate::fold::Contents, Error>,
     ) -> Result<(), Error> {
         let begin = serde_json::to_vec(&self.begin).unwrap_or_default();
         base.push(BEGIN, &[&begin])?;
-        let copies = Copies(taken);
         let catalog = self.catalog().clone();
         for table in &catalog.tables {
             match taken.iter().find(|taken| taken.saved.id == table.id) {
-                Some(taken) => self.write_rows(base, table, taken, &copies)?,
+                Some(taken) => self.write_rows(base, table, taken, copies)?,
                 None => {
                     let Some(saved) = again(table.id)?.tables.pop() else { continue };
                     self.write_initial(base, table, &saved.initial)?;
@@ -384,7 +416,7 @@ impl Folder {
         Ok(())
     }
 
-    fn write_rows(&self, base: &mut Base, table: &SavedTable, taken: &Taken, copies: &Copies<'_>) -> Result<(), Error> {
+    fn write_rows(&self, base: &mut Base, table: &SavedTable, taken: &Taken, copies: &Copies) -> Result<(), Error> {
         base.push(TABLE, &[&table.bytes(taken.next).map_err(words(&self.path))?])?;
         if table.kind == Kind::Blink {
             return Ok(());
@@ -591,7 +623,8 @@ impl Folder {
         let same = before.kept == self.catalog().kept
             && before.tables.iter().all(stays)
             && taken.iter().all(|taken| taken.known == Known::Rows);
-        let paid = log.base_number().is_some() && log.change_bytes() < log.base_bytes().max(LEAST_BYTES);
+        let unsure = self.may_have_base.load(Ordering::Acquire);
+        let paid = !unsure && log.base_number().is_some() && log.change_bytes() < log.base_bytes().max(LEAST_BYTES);
         let changed = if same && paid { self.changed(&taken, moment)? } else { None };
         let whole = changed.is_none();
         let bytes = if let Some(changed) = changed {
@@ -605,9 +638,11 @@ impl Folder {
             let number = log.last();
             let mut base = log.begin_base(number)?;
             let gone = |_: u64| Err(Error::refused(&self.path, "a table is not in the graph any more"));
-            self.write_base(&mut base, &taken, &gone)?;
+            self.write_base(&mut base, &taken, &Copies::of(graph.downgrade(), &taken), &gone)?;
             let bytes = base.bytes();
+            self.may_have_base.store(true, Ordering::Release);
             log.adopt(base.finish()?)?;
+            self.may_have_base.store(false, Ordering::Release);
             bytes
         };
         self.saved(&taken, moment)?;

@@ -1,9 +1,11 @@
 //! The durable folder of a graph.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use arrow_schema::Schema;
 use engine::sources::{FedKind, Feeding, Initial};
@@ -24,6 +26,8 @@ pub struct Durable {
     shared: Arc<Shared>,
     folder: Arc<Folder>,
     claims: Mutex<HashMap<String, Claim>>,
+    /// Whether the folder was let go.
+    closed: Arc<AtomicBool>,
     /// The process whose threads write; in the child of a fork they are not.
     owner: u32,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -40,12 +44,48 @@ enum Claim {
 }
 
 /// Folders that are open, for the end of the process.
-static OPEN: Mutex<Vec<Weak<Durable>>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+struct Open {
+    path: PathBuf,
+    durable: Weak<Durable>,
+    closed: Arc<AtomicBool>,
+}
+
+/// How long an open waits for threads of a graph that was let go, and for one that a thread has in its hand for a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+const A_MOMENT: Duration = Duration::from_millis(20);
+
+/// Opens a log. Its folder may be that of a graph of this process which nobody has any more, and of which a thread that
+/// writes a base is still to end: that is waited for.
+fn opened(disk: &Arc<dyn log::Disk>, path: &Path) -> Result<Log, log::Error> {
+    let began = graph::env::now();
+    loop {
+        let found = Log::open_on(disk.clone(), path);
+        if !matches!(found, Err(log::Error::Locked { .. })) {
+            return found;
+        }
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_alive = |open: &Open| open.durable.upgrade().is_some_and(|held| held.shared.graph.upgrade().is_some());
+        let known = open.iter().filter(|open| open.path == path && !open.closed.load(Ordering::Acquire));
+        let alive: Vec<bool> = known.map(is_alive).collect();
+        let patience = match alive.contains(&true) {
+            _ if alive.is_empty() => Duration::ZERO,
+            true => A_MOMENT,
+            false => PATIENCE,
+        };
+        drop(open);
+        if graph::env::now().duration_since(began) >= patience {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
 
 /// Lets all folders go, when what was stored is on disk: for the end of the process. What could not be written is said.
 pub fn close_all() -> Vec<Error> {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
-    open.iter().filter_map(Weak::upgrade).filter_map(|durable| durable.close().err()).collect()
+    open.iter().filter_map(|open| open.durable.upgrade()).filter_map(|durable| durable.close().err()).collect()
 }
 
 /// The durable folder of a graph lives as long as the graph.
@@ -65,7 +105,7 @@ impl Durable {
     /// [`Durable::open`] on a disk of the caller's.
     pub fn open_on(disk: Arc<dyn log::Disk>, path: &Path, graph: &UpdateGraph) -> Result<Arc<Durable>, Error> {
         let slot = graph.extension(Slot::default);
-        let mut log = Log::open_on(disk, path)?;
+        let mut log = opened(&disk, path)?;
         if log.is_empty() && log.base_number().is_none() {
             let begin = serde_json::to_vec(&Begin::new(true)).unwrap_or_default();
             append(&mut log, &[(BEGIN, &begin)])?;
@@ -89,6 +129,7 @@ impl Durable {
         let durable = Arc::new(Durable {
             folder: Arc::new(Folder::new(path, begin, catalog)),
             claims: Mutex::new(claims.collect()),
+            closed: Arc::default(),
             owner: graph::env::process(),
             threads: Mutex::default(),
             shared,
@@ -97,8 +138,9 @@ impl Durable {
             .start()
             .map_err(|source| Error::refused(path, format!("the machine gave no thread to write with: {source}")))?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|durable| durable.strong_count() > 0);
-        open.push(Arc::downgrade(&durable));
+        open.retain(|open| !open.closed.load(Ordering::Acquire));
+        let (weak, closed) = (Arc::downgrade(&durable), durable.closed.clone());
+        open.push(Open { path: path.to_path_buf(), durable: weak, closed });
         drop(open);
         if slot.0.set(durable.clone()).is_err() {
             durable.close()?;
@@ -285,7 +327,9 @@ impl Durable {
             let _ = thread.join();
         }
         self.folder.wait_aside();
-        self.shared.let_go()
+        let let_go = self.shared.let_go();
+        self.closed.store(true, Ordering::Release);
+        let_go
     }
 }
 

@@ -104,3 +104,26 @@ impl Follower for Ear {
         self.0.strong_count() == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gathered_beside_a_checkpoint_is_merged_two_updates_a_step() {
+        let tracker = Arc::new(Tracker::new(RowSet::flat(10), 1));
+        let stored = |step: u64| tracker.lock().take(step, TableUpdate::of_added(RowSet::range(9 + step, 9 + step)));
+        let waiting = || tracker.lock().updates.len() as u64;
+        let hold = tracker.hold();
+        (1..=20).for_each(stored);
+        assert_eq!(waiting(), 20);
+        drop(hold);
+        for step in 21..=50 {
+            stored(step);
+            assert_eq!(waiting(), (40 - step.min(39)).max(1));
+        }
+        assert_eq!(tracker.up_to(50).update().added, RowSet::range(10, 59));
+        tracker.saved(49, RowSet::flat(59));
+        assert_eq!(tracker.up_to(50).update().added, RowSet::range(59, 59));
+    }
+}
