@@ -25,7 +25,7 @@ fn draw(tape: &mut Tape, shape: &mut Shape) -> Vec<Stage> {
 }
 
 /// A table as it stands still: of any layout of rows, or as it came.
-fn still(tape: &mut Tape, types: Types) -> Result<Table, String> {
+pub(crate) fn still(tape: &mut Tape, types: Types) -> Result<Table, String> {
     let graph = still_graph();
     let told = |error: Error| error.to_string();
     let (source, mut case) = Source::draw_any(&graph, &types.specs()[0], tape).map_err(told)?;
@@ -94,6 +94,6 @@ fn a_chain_in_one_pass_makes_the_table_that_it_says() {
     });
 }
 
-fn shown(made: &Result<Table, Error>) -> String {
+pub(crate) fn shown(made: &Result<Table, Error>) -> String {
     made.as_ref().map_or_else(ToString::to_string, |table| format!("{:?}", table.schema()))
 }

@@ -16,6 +16,7 @@ mod model;
 #[allow(dead_code, reason = "the laws of single operations, which live beside them, use the rest of it")]
 mod oracle;
 mod plans;
+mod reduced;
 mod registry;
 mod restoring;
 mod snapshots;

@@ -151,3 +151,36 @@ def test_a_live_table_tells_how_often_it_was_brought_up_to_date():
         live.append({"x": x})
         live.graph.step()
     assert re.search(r"^filter.* · 1 row · 2 updates, [\d.,]+ µs each$", kept.explain(), re.MULTILINE)
+
+
+def test_groups_are_made_of_the_keys_that_a_join_asks_for():
+    rows = 20_000
+    lines = tf.table(
+        {"order": [row // 4 for row in range(rows)], "item": [row % 97 for row in range(rows)]}, name="lines"
+    )
+    orders = tf.table(
+        {"order": list(range(rows // 4)), "who": [order % 50 for order in range(rows // 4)]}, name="orders"
+    )
+    counts = lines.filter(col("item") > 3).group_by("order").agg(col("item").n_unique().alias("items"), tf.len("lines"))
+    tables = {"lines": lines, "orders": orders}
+    rule = "groups of the keys of a join"
+
+    few = orders.filter(col("who") == 7).join(counts.filter(col("items") > 1), on="order", how="left")
+    text = few.plan.explain(**tables)
+    assert f"- {rule}: join(" in text
+    assert re.search(r"^ *group_by.* · 100 rows of 3\d\d,", text.split(rule)[1], re.MULTILINE), text
+    assert few.plan.collect(**tables).to_dicts() == few.to_dicts()
+
+    # Many keys, keys of rows that a right row may stand without, and live tables: every group is made.
+    many = orders.join(counts, on="order")
+    all_right = orders.filter(col("who") == 7).join(counts, on="order", how="full")
+    for plan in (many.plan, all_right.plan):
+        assert rule not in plan.explain(**tables)
+        assert plan.collect(**tables).height == rows // 4
+    live = tf.append_table({"order": int, "item": int}, graph=tf.Graph())
+    live.append(lines.head(12_000))
+    live.graph.step()
+    made = few.plan.run(orders=orders, lines=live)
+    live.append(lines[12_000:])
+    live.graph.step()
+    assert made.to_dicts() == few.to_dicts()

@@ -28,6 +28,8 @@ pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 7 << 10);
 pub static PICKED_SHARE: Size = Size::new("engine.PICKED_SHARE", 8);
 /// From so many rows on a chain of a plan over a static table runs block by block.
 pub static FUSED_ROWS: Size = Size::new("engine.FUSED_ROWS", 1 << 13);
+/// Groups that a join looks up are made of its left keys alone where these are one in so many rows, or fewer.
+pub static REDUCED_SHARE: Size = Size::new("engine.REDUCED_SHARE", 8);
 
 /// Writes of fewer cells than this are not worth a second thread.
 pub static PARALLEL_CELLS: Size = Size::new("engine.PARALLEL_CELLS", 1 << 19);

@@ -56,8 +56,8 @@ impl Plan {
                 drawing,
             ));
         }
-        let fired = self.optimized().1;
-        let rules: Vec<String> = fired.iter().map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
+        let fired = self.optimized().1.into_iter().chain(runs.fired.iter().cloned());
+        let rules: Vec<String> = fired.map(|one| format!("- {}: {}", one.rule, one.operation)).collect();
         let rules =
             if rules.is_empty() { "no rule applies".to_owned() } else { format!("rules\n{}", rules.join("\n")) };
         Ok(format!("{}\n\n{rules}\n\n{}", asked.text(), runs.text()))

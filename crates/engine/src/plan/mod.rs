@@ -15,6 +15,7 @@ pub(crate) mod node;
 mod op;
 mod optimize;
 mod run;
+mod sets;
 pub(crate) mod spec;
 pub(crate) mod standing;
 pub(crate) mod update_by;

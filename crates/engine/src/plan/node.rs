@@ -179,12 +179,17 @@ impl Nodes {
 
     /// The plan that the list says.
     pub fn plan(&self) -> Option<Plan> {
+        self.plans()?.pop()
+    }
+
+    /// The plan of each node.
+    pub(super) fn plans(&self) -> Option<Vec<Plan>> {
         let mut made: Vec<Plan> = Vec::with_capacity(self.0.len());
         for node in &self.0 {
             let inputs = node.inputs.iter().map(|at| made.get(*at).cloned()).collect::<Option<Vec<Plan>>>()?;
             made.push(Plan::new(node.op.clone(), Arc::clone(&node.method), inputs));
         }
-        made.pop()
+        Some(made)
     }
 }
 

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use formula::Expr;
-
 use super::apply::apply;
 use super::fuse::Chain;
 use super::input::Input;
-use super::lower::live_set;
 use super::node::{DEEPEST, Listed, Nodes, Plan};
 use super::op::Op;
+use super::optimize::{Fired, Reduction};
+use super::sets::with_sets;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Project;
@@ -23,15 +22,15 @@ impl Plan {
     pub fn run(&self, call: impl Into<Call>, given: &[(String, Table)]) -> Result<Table, Error> {
         let call = call.into();
         let bound = bindings(&call.method, &self.nodes(), given)?;
-        let nodes = self.optimized().0.nodes();
-        let made = last(&call, nodes.over(&call, &bound, &Chain::all(&nodes))?)?;
+        let made = last(&call, self.optimized().0.nodes().over(&call, &bound, How::Reduced)?.made)?;
         Ok(if made.is_live() || self.depth() <= DEEPEST { made.with_plan(self.of_tables(&bound)) } else { made })
     }
 
     /// As [`Plan::run`], every operation as it was asked for.
     pub fn run_as_written(&self, call: impl Into<Call>, given: &[(String, Table)]) -> Result<Table, Error> {
         let (call, nodes) = (call.into(), self.nodes());
-        last(&call, nodes.over(&call, &bindings(&call.method, &nodes, given)?, &[])?)
+        let bound = bindings(&call.method, &nodes, given)?;
+        last(&call, nodes.over(&call, &bound, How::Written)?.made)
     }
 
     /// The plan over these tables: what was asked for, down to their sources.
@@ -57,10 +56,8 @@ impl Plan {
     /// What each node made, and how long it took: of the plan as it is written, and as it runs.
     pub(super) fn measured(&self, call: &Call, given: &[(String, Table)]) -> Result<[Measured; 2], Error> {
         let bound = bindings(&call.method, &self.nodes(), &still(given)?)?;
-        let (written, better) = (self.nodes(), self.optimized().0.nodes());
-        let chains = Chain::all(&better);
-        let (asked, runs) = (written.over(call, &bound, &[])?, better.over(call, &bound, &chains)?);
-        Ok([Measured { nodes: written, made: asked }, Measured { nodes: better, made: runs }])
+        let runs = |nodes: Nodes, how: How| nodes.over(call, &bound, how);
+        Ok([runs(self.nodes(), How::Written)?, runs(self.optimized().0.nodes(), How::Reduced)?])
     }
 }
 
@@ -69,6 +66,17 @@ pub(super) struct Measured {
     pub(super) nodes: Nodes,
     /// One for each node.
     pub(super) made: Vec<Made>,
+    /// The groups that were made of fewer rows, for what was known by then.
+    pub(super) fired: Vec<Fired>,
+}
+
+/// How the nodes of a plan run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// One by one.
+    Written,
+    /// Chains in one pass, and groups of the rows that a join asks for.
+    Reduced,
 }
 
 /// What a node made; no table if the pass of a later node made it on the way.
@@ -79,36 +87,74 @@ pub(super) struct Made {
 }
 
 impl Nodes {
-    /// What each node makes, the result last. The nodes of a chain run in one pass where they can.
-    fn over(&self, call: &Call, given: &HashMap<String, Table>, chains: &[Chain]) -> Result<Vec<Made>, Error> {
-        let mut took = vec![Duration::ZERO; self.0.len()];
-        let mut made: Vec<Option<Table>> = vec![None; self.0.len()];
-        for (place, node) in self.0.iter().enumerate() {
-            if let Op::Input(input) = &node.op {
-                made[place] = Some(given[input.name.as_deref().unwrap_or_default()].clone());
-                continue;
-            }
-            let start = Instant::now();
-            let Some(chain) = chains.iter().find(|chain| chain.places().contains(&place)) else {
-                made[place] = Some(over(call, node, &made)?);
-                took[place] = start.elapsed();
-                continue;
-            };
-            if place != chain.end() {
-                continue;
-            }
-            made[place] = chain.run(self, &made);
-            took[place] = start.elapsed();
-            if made[place].is_none() {
-                for place in chain.places() {
-                    let start = Instant::now();
-                    made[*place] = Some(over(call, &self.0[*place], &made)?);
-                    took[*place] = start.elapsed();
+    /// What each node makes, the result last. The nodes of a chain run in one pass where they can; groups that a join looks
+    /// up by few keys are made of those alone, and the list has one node more.
+    fn over(mut self, call: &Call, given: &HashMap<String, Table>, how: How) -> Result<Measured, Error> {
+        let reduced = how == How::Reduced;
+        let mut chains = if reduced { Chain::all(&self) } else { Vec::new() };
+        let mut reductions = if reduced { Reduction::all(&self, given.values()) } else { Vec::new() };
+        let (mut made, mut fired): (Vec<Made>, _) = (vec![Made::default(); self.0.len()], Vec::new());
+        let mut place = 0;
+        while place < self.0.len() {
+            if let Some(at) = reductions.iter().position(|reduction| reduction.above == place) {
+                let reduction = reductions.swap_remove(at);
+                if reduction.pays(|at| rows_below(at, &chains, &made)) {
+                    fired.push(reduction.apply(&mut self, &mut reductions));
+                    made.insert(place, Made::default());
+                    chains = Chain::all(&self);
+                    // Links of a chain that ends behind the new node have not run.
+                    place = 0;
+                    continue;
                 }
             }
+            if made[place].table.is_none() {
+                self.make(call, given, place, &chains, &mut made)?;
+            }
+            place += 1;
         }
-        Ok(made.into_iter().zip(took).map(|(table, took)| Made { table, took }).collect())
+        Ok(Measured { nodes: self, made, fired })
     }
+
+    /// Makes the table of a node; that of a link of a chain is made, or passed by, at the end of the chain.
+    fn make(
+        &self,
+        call: &Call,
+        given: &HashMap<String, Table>,
+        place: usize,
+        chains: &[Chain],
+        made: &mut [Made],
+    ) -> Result<(), Error> {
+        let one = |place: usize, made: &mut [Made]| {
+            let start = Instant::now();
+            let table = Some(over(call, &self.0[place], made)?);
+            made[place] = Made { table, took: start.elapsed() };
+            Ok(())
+        };
+        if let Op::Input(input) = &self.0[place].op {
+            made[place].table = Some(given[input.name.as_deref().unwrap_or_default()].clone());
+            return Ok(());
+        }
+        let Some(chain) = chains.iter().find(|chain| chain.places().contains(&place)) else {
+            return one(place, made);
+        };
+        if place != chain.end() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let table = chain.run(self, made[chain.base()].table.as_ref());
+        made[place] = Made { table, took: start.elapsed() };
+        if made[place].table.is_none() {
+            chain.places().iter().try_for_each(|place| one(*place, made))?;
+        }
+        Ok(())
+    }
+}
+
+/// How many rows a node has, or what the chain that it is a link of stands on; none where that is not known, or may change.
+fn rows_below(place: usize, chains: &[Chain], made: &[Made]) -> Option<u64> {
+    let chain = chains.iter().find(|chain| chain.places().contains(&place));
+    let known = made[place].table.as_ref().or_else(|| made[chain?.base()].table.as_ref())?;
+    (!known.is_live() && known.watermark().is_none()).then(|| known.size().items)
 }
 
 /// The table of the last node.
@@ -124,37 +170,12 @@ fn still(given: &[(String, Table)]) -> Result<Vec<(String, Table)>, Error> {
 }
 
 /// The table of a node over those of the nodes before it.
-fn over(call: &Call, node: &Listed, made: &[Option<Table>]) -> Result<Table, Error> {
-    let inputs: Vec<Table> = node.inputs.iter().filter_map(|at| made[*at].clone()).collect();
+fn over(call: &Call, node: &Listed, made: &[Made]) -> Result<Table, Error> {
+    let inputs: Vec<Table> = node.inputs.iter().filter_map(|at| made[*at].table.clone()).collect();
     let op = with_sets(&node.method, node.op.clone(), &inputs)?;
     let own = op.arity().unwrap_or(inputs.len());
     let call = Call { method: Arc::clone(&node.method), ..call.clone() };
     apply(op, call, &inputs[..own.min(inputs.len())])
-}
-
-/// The operation with the live sets that stand at places among the inputs.
-pub(super) fn with_sets(method: &str, op: Op, inputs: &[Table]) -> Result<Op, Error> {
-    fn walk(method: &str, expression: &Expr, inputs: &[Table], refused: &mut Option<Error>) -> Expr {
-        match expression {
-            Expr::InSet { input, set, nulls_equal } => {
-                let input = Arc::new(walk(method, input, inputs, refused));
-                let table = usize::try_from(set.id).ok().and_then(|at| inputs.get(at));
-                let missing = || Error::internal(method, "a live set that is no input");
-                match table.ok_or_else(missing).and_then(|table| live_set(method, table)) {
-                    Ok(set) => Expr::InSet { input, set, nulls_equal: *nulls_equal },
-                    Err(error) => {
-                        refused.get_or_insert(error);
-                        expression.clone()
-                    }
-                }
-            }
-            other if other.reads_tables() => other.map_children(&mut |child| walk(method, child, inputs, refused)),
-            other => other.clone(),
-        }
-    }
-    let mut refused = None;
-    let op = op.map_expressions(&mut |expression| walk(method, expression, inputs, &mut refused));
-    refused.map_or(Ok(op), Err)
 }
 
 /// The tables by name, each with the columns of its input. Every input is given, and nothing else is.

@@ -36,8 +36,8 @@ pub fn passes() -> u64 {
 
 impl Chain {
     /// The table that it makes of its base in one pass; none where it is to be run as it is written.
-    pub(super) fn run(&self, nodes: &Nodes, made: &[Option<Table>]) -> Option<Table> {
-        let base = made.get(self.base)?.as_ref()?;
+    pub(super) fn run(&self, nodes: &Nodes, base: Option<&Table>) -> Option<Table> {
+        let base = base?;
         if base.is_live()
             || base.attributes().blink
             || base.size().items < FUSED_ROWS.rows()
@@ -52,6 +52,11 @@ impl Chain {
         let made = made.ok().flatten()?;
         PASSES.set(PASSES.get() + 1);
         Some(made)
+    }
+
+    /// What the first of its nodes stands on.
+    pub(crate) fn base(&self) -> usize {
+        self.base
     }
 
     /// The places of its nodes.

@@ -15,6 +15,7 @@ mod groups;
 mod joins;
 mod limits;
 mod projections;
+mod reductions;
 mod shapes;
 mod sorts;
 mod unused;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use formula::Expr;
 
+pub(super) use self::reductions::Reduction;
 use self::shapes::Shapes;
 use super::node::Plan;
 use super::op::Op;

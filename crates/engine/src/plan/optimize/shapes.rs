@@ -8,7 +8,7 @@ use formula::Expr;
 use crate::plan::apply::apply;
 use crate::plan::node::Plan;
 use crate::plan::op::Op;
-use crate::plan::run::with_sets;
+use crate::plan::sets::with_sets;
 use crate::sources::from_chunks;
 use crate::table::handle::Table;
 

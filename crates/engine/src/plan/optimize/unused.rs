@@ -1,7 +1,6 @@
 //! Columns that nobody reads: they are not computed, not joined and not aggregated.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use formula::Expr;
 
@@ -19,13 +18,8 @@ type Read = Option<BTreeSet<String>>;
 pub(super) fn without_unused(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan> {
     let nodes = plan.nodes();
     let mut shapes = Shapes::default();
-    let mut found: Vec<Table> = Vec::with_capacity(nodes.0.len());
-    let mut plans: Vec<Plan> = Vec::with_capacity(nodes.0.len());
-    for node in &nodes.0 {
-        let inputs = node.inputs.iter().map(|at| plans[*at].clone()).collect();
-        plans.push(Plan::new(node.op.clone(), Arc::clone(&node.method), inputs));
-        found.push(shapes.of(plans.last()?)?);
-    }
+    let plans = nodes.plans()?;
+    let found = plans.iter().map(|plan| shapes.of(plan)).collect::<Option<Vec<Table>>>()?;
     let mut read: Vec<Read> = vec![Some(BTreeSet::new()); nodes.0.len()];
     *read.last_mut()? = None;
     let mut trimmed: Vec<Option<Op>> = vec![None; nodes.0.len()];
