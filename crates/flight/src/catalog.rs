@@ -9,7 +9,6 @@ use graph::UpdateGraph;
 use tokio::sync::watch;
 use tonic::Status;
 
-use crate::console::Console;
 use crate::feed::Feed;
 use crate::lock::lock;
 use crate::logins::Lease;
@@ -47,12 +46,12 @@ pub enum Object {
     /// A table of tables.
     Partitioned(Arc<Partitioned>),
     /// A console of a login.
-    Console(OneConsole),
+    Console(Console),
 }
 
-/// A console of a login.
+/// A console of a login: what tells it from others.
 #[derive(Clone)]
-pub struct OneConsole(Arc<Console>);
+pub struct Console(Arc<()>);
 
 impl<T: Into<Served>> From<T> for Object {
     fn from(table: T) -> Object {
@@ -84,8 +83,9 @@ impl Object {
         }
     }
 
-    pub(crate) fn console(of: Arc<Console>) -> Object {
-        Object::Console(OneConsole(of))
+    /// A new console.
+    pub(crate) fn console() -> Object {
+        Object::Console(Console(Arc::default()))
     }
 
     /// What may have a name that all sessions see. A console is its login's own.

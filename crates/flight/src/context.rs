@@ -7,9 +7,9 @@ use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
 use crate::catalog::{Catalog, Object, Served};
-use crate::console::Consoles;
 use crate::limits::Limits;
 use crate::proto::Ticket;
+use crate::scripts::Consoles;
 use crate::sessions::{Session, Sessions};
 use crate::tickets::{Named, of_ticket};
 use crate::trouble::internal;

@@ -16,10 +16,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::begin::{Speech, begun};
 use crate::catalog::Catalog;
-use crate::console::{Consoles, Interpreter};
 use crate::context::Shared;
 use crate::limits::Limits;
 use crate::race::{First, first};
+use crate::scripts::{Consoles, Interpreter};
 use crate::service::answer;
 use crate::sessions::{Access, Sessions};
 use crate::tls::Identity;

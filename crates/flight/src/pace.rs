@@ -87,6 +87,7 @@ impl<P: Pieces> Sending<P> {
                 First::Left(Err(_)) => return Ok(false),
                 First::Right(()) => {
                     self.ready.push_front(message);
+                    self.ready.iter_mut().flatten().for_each(|piece| *piece = own(piece));
                     let lease = context.session.login.take(What::Memory, 0)?;
                     let (written, lease) = read(context, move || written(pieces, lease)).await?;
                     self.ready.extend(written);
@@ -95,6 +96,11 @@ impl<P: Pieces> Sending<P> {
             }
         }
     }
+}
+
+/// A copy: pieces of cells lie in the blocks of their step, and hold them.
+fn own(piece: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(piece)
 }
 
 /// What is left, written down: nothing of the step is held any more.
@@ -109,7 +115,7 @@ fn written<P: Pieces>(mut pieces: P, mut lease: Lease) -> Result<(Vec<Message>, 
             return Err(Status::resource_exhausted(why));
         }
         lease.more(more as u64)?;
-        owed.extend(messages);
+        owed.extend(messages.into_iter().map(|message| message.iter().map(own).collect::<Message>()));
     }
     Ok((owed, lease))
 }

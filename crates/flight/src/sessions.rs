@@ -13,9 +13,9 @@ use tonic::Status;
 use crate::catalog::Object;
 use crate::exports::Exports;
 use crate::limits::Limits;
+use crate::lines::Logs;
 use crate::lock::lock;
 use crate::logins::{Lease, Login, What};
-use crate::logs::Logs;
 use crate::trouble::random;
 
 /// Who may call.

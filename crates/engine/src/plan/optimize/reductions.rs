@@ -15,6 +15,7 @@ use super::groups::read;
 use super::projections::passed_columns;
 use super::shapes::Shapes;
 use super::{Fired, is_of_its_row, movable_predicates};
+use crate::plan::bounds::GroupBounds;
 use crate::plan::node::{Listed, Nodes, Plan};
 use crate::plan::op::Op;
 use crate::plan::spec::{EquiOptions, How, Matches, Member, Validate};
@@ -145,6 +146,8 @@ impl Search<'_> {
                 *grouped = total;
                 total.then(|| own.collect())
             }
+            // Which groups are held depends on the others that there are.
+            Op::Distinct { bounds, .. } if *bounds != GroupBounds::default() => None,
             Op::Distinct { keys, .. } if !*grouped && keys.is_empty() => {
                 *grouped = true;
                 all(shapes)
