@@ -111,10 +111,8 @@ def _serve(given: argparse.Namespace) -> int:
     console = given.console or own.get("console", False)
     with tf.serve(tables, host=host, port=port, token=token, tls=tls, insecure=insecure, console=console) as server:
         print(f"serving {', '.join(server.tables) or 'no tables yet'} at {server.url}", flush=True)
-        if isinstance(server.token, str):
-            print(f"token: {server.token}", flush=True)
-        for login, secret in server.token.items() if isinstance(server.token, Mapping) else ():
-            print(f"token of {login}: {secret}", flush=True)
+        for login, secret in server.tokens.items():
+            print(f"token of {login}: {secret}" if login else f"token: {secret}", flush=True)
         ended.wait()
     return 0
 

@@ -98,7 +98,7 @@ class Server:
     def __init__(
         self,
         native: _native.FlightServer,
-        token: str | Mapping[str, str] | None,
+        tokens: Mapping[str, str] | None,
         *,
         encrypted: bool = False,
         console: Console | None = None,
@@ -106,7 +106,7 @@ class Server:
         if not isinstance(native, _native.FlightServer):
             raise errors.TypeMismatchError("a Server is made by tickframe.serve")
         self._native = native
-        self._token = token
+        self._tokens = tokens
         self._console = console
         self._scheme = "grpc+tls" if encrypted else "grpc"
         _running.add(self)
@@ -119,9 +119,14 @@ class Server:
         return f"{self._scheme}://{host}:{self._native.port}"
 
     @property
-    def token(self) -> str | Mapping[str, str] | None:
-        """What clients must send, by login if there are several; None for a server that asks nobody."""
-        return self._token
+    def token(self) -> str | None:
+        """What clients must send; None for a server that asks nobody. Of several logins it is the first one's."""
+        return next(iter(self._tokens.values())) if self._tokens else None
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """What clients must send, by login; the login of a server with one token has the empty name."""
+        return dict(self._tokens or {})
 
     @property
     def tables(self) -> MutableMapping[str, Any]:
@@ -175,12 +180,12 @@ def _secret(token: object) -> str:
     return token
 
 
-def _secrets(token: object) -> str | dict[str, str] | None:
-    """One token, or one for each of several logins; None if nothing is asked."""
+def _secrets(token: object) -> dict[str, str] | None:
+    """The token of each login, one of an empty name if there is but one; None if nothing is asked."""
     if token is False:
         return None
     if not isinstance(token, Mapping):
-        return _secret(token)
+        return {"": _secret(token)}
     if not token:
         raise errors.InvalidOperationError("serve: token names nobody: give a login, or None for a random token")
     tokens: dict[str, str] = {}
@@ -321,7 +326,7 @@ def serve(
     if graph is not None:
         instance(graph, "serve", "graph", "Graph", "a graph")
     scripts = Console(lambda: graph_for_source(graph)) if console else None
-    tokens = [("", secret)] if isinstance(secret, str) else None if secret is None else list(secret.items())
+    tokens = None if secret is None else list(secret.items())
     native = _native.FlightServer(
         address, port, tokens, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
     )
@@ -334,8 +339,7 @@ def serve(
 def token_of(url: str) -> str | None:
     """The token of the server of this process that is reached there."""
     found = (server for server in list(_running) if server.url == url and server._native.sessions is not None)
-    token = next((server.token for server in found), None)
-    return next(iter(token.values())) if isinstance(token, Mapping) else token
+    return next((server.token for server in found), None)
 
 
 def _end() -> None:

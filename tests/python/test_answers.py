@@ -451,7 +451,9 @@ def test_frames_stand_on_the_right_of_joins(make):
 
 
 @pytest.mark.parametrize(
-    "wrong", [None, 5, "k", pl.LazyFrame(RIGHT), pl.col("k"), lambda: 1, pl.Series(["a"])], ids=repr
+    "wrong",
+    [None, 5, "k", pl.LazyFrame(RIGHT), pl.col("k"), lambda: 1, pl.Series(["a"])],
+    ids=lambda wrong: type(wrong).__name__,
 )
 def test_what_is_no_frame_is_named(wrong):
     t = tf.table({"k": ["a", "b"]})

@@ -198,6 +198,8 @@ def login(srv):
     yield session
     with contextlib.suppress(dh.DHError):
         session.close()
+    # A client that does not know that its session is over would ask for it minutes later, in a thread of its own.
+    session._keep_alive_timer.cancel()
 
 
 BUSY = "going = tf.table({'x': [1]})\nprint('begun')\nwhile True:\n    pass"

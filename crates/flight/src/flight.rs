@@ -37,9 +37,10 @@ fn arrow_error(error: arrow_schema::ArrowError) -> Status {
     Status::internal(format!("this table has no form in Arrow's streams: {error}"))
 }
 
-/// A handshake of somebody unknown: the first message says who.
+/// A handshake of somebody whose headers let nobody in: the first message says who, if there is one.
 pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<Answers, Status> {
-    let request: FlightHandshake = opening(body, shared.limits.control_message).await?;
+    let request: Option<FlightHandshake> = opening(body, shared.limits.control_message).await?;
+    let request = request.ok_or_else(crate::sessions::refused)?;
     let caller = match WrappedAuthentication::decode(request.payload.clone()) {
         Ok(wrapped) if !wrapped.kind.is_empty() => {
             let payload = std::str::from_utf8(&wrapped.payload).map_err(|_| crate::sessions::refused())?;

@@ -127,12 +127,15 @@ pub(crate) async fn one<M: prost::Message + Default + 'static>(body: Incoming, l
     only(requests(body, limit)).await
 }
 
-/// The first message of a call whose client waits for an answer before it sends more.
-pub(crate) async fn opening<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Result<M, Status> {
+/// The first message, if there is one, of a call whose client waits for an answer before it sends more.
+pub(crate) async fn opening<M: prost::Message + Default + 'static>(
+    body: Incoming,
+    limit: usize,
+) -> Result<Option<M>, Status> {
     let mut messages = requests(body, limit);
     let first = messages.message().await?;
     drain_messages(messages);
-    first.ok_or_else(|| Status::invalid_argument("the request has no message"))
+    Ok(first)
 }
 
 /// What is sent back: messages that are there, and those that come; at the end, how it went.

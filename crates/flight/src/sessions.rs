@@ -91,7 +91,6 @@ impl Session {
     }
 }
 
-/// All sessions of a server.
 /// One who may call.
 struct Member {
     /// What it sends; nothing where nothing is asked.
@@ -101,6 +100,7 @@ struct Member {
     plain: Mutex<Option<Arc<Session>>>,
 }
 
+/// All sessions of a server.
 pub(crate) struct Sessions {
     known: Vec<Member>,
     limits: Limits,
