@@ -351,8 +351,6 @@ def test_logins_have_limits_of_their_own():
         assert len(srv.tokens["bob"]) == 32
         assert srv.limits["login_sessions"] == 1024
         assert 0 < srv.limits["login_memory"] <= 16 << 30
-        with tf.connect(srv.url, graph=tf.Graph()) as con:
-            assert con.tables() == ["t"]
         with fl.connect(srv.url) as client:
             options = fl.FlightCallOptions(timeout=20)
             for _ in range(1024):
@@ -366,6 +364,8 @@ def test_logins_have_limits_of_their_own():
                 assert client.do_get(fl.Ticket(b"s/t"), mine).read_all().num_rows == 1
             with pytest.raises(fl.FlightUnauthenticatedError):
                 client.authenticate_basic_token("ann", "word", options)
+        with tf.connect(srv.url, token=srv.tokens["bob"], graph=tf.Graph()) as con:
+            assert con.tables() == ["t"]
 
 
 def test_a_resolver_that_fails_says_so():
