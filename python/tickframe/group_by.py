@@ -229,6 +229,10 @@ def _of_lists(item: Expr, table: Table, operation: str) -> _native.Expr:
     """A formula over groups is read for lists of the table's columns."""
     if not isinstance(item, formulas.OverGroups):
         return item._native
-    lists = [col(name).implode()._native for name in table.columns]
-    of_lists = _native.columns(operation, _native.without_rows(table._native), lists, None, "stored", False)
-    return formulas.bind(item, of_lists, operation)
+    return formulas.bind(item, of_lists(operation, table._native), operation)
+
+
+def of_lists(operation: str, table: _native.Table) -> _native.Table:
+    """A table whose columns are lists of those of another, without rows."""
+    lists = [col(name).implode()._native for name in table.column_names()]
+    return _native.columns(operation, _native.without_rows(table), lists, None, "stored", False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
+    from tickframe.arguments import OnError
     from tickframe.bounds import WhenFull
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
@@ -92,6 +93,7 @@ class UpdateBy:
         state_ttl: float | str | datetime.timedelta | None = None,
         max_groups: int | None = None,
         when_full: WhenFull = "evict",
+        on_error: OnError = "fail",
     ) -> Table:
         """All columns, and beside them columns that are computed from the rows of each group, in row order.
 
@@ -104,6 +106,10 @@ class UpdateBy:
         {'k': 'a', 'x': 3, 'total': 4, 'most': 3}
         >>> t.update_by(tf.update_by.cum_sum("total = x"), reset="x == 2").to_dict()["total"]
         [1, 2, 5]
+        >>> t = tf.table({"x": ["1", "one", "3"]})
+        >>> sums = t.update_by(tf.col("x").cast(tf.Int64).cum_sum().alias("s"), on_error="null")
+        >>> sums["s"].to_list(), sums.errors["row_key"].to_list()
+        ([1, None, 4], [1])
 
         Args:
             ops: operators of `tf.update_by`, expressions with a name whose neighbours and aggregates are those of the group,
@@ -117,6 +123,10 @@ class UpdateBy:
                 values run on, not of windows.
             max_groups: of how many groups something is known; of more, those are let go that had no row for the longest time.
             when_full: with `max_groups`, whether groups are let go (``"evict"``), or the table fails with a ResourceError.
+            on_error: what becomes of a row of which an operand, the condition of `reset`, or a new value cannot be computed (a strict
+                cast, a user's function that raises): ``"fail"`` the table, what fails is ``"null"``, or the row is left out
+                (``"drop"``). Both are told in `errors`. What an operator refuses by its own rule (stamps that decrease, a null with
+                ``on_null="throw"``) fails the table in any case.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -147,9 +157,10 @@ class UpdateBy:
             inputs.append(_condition(reset, sys._getframe(1), table))
         written = json.dumps(operators)
         bounds = group_bounds("update_by", state_ttl, max_groups, when_full)
-        if keys and bounds is None:
+        if keys and bounds is None and all(operator["kind"] != "value" for operator in operators):
             warn_of_groups("update_by", table, 'state_ttl="1h" or max_groups=1_000_000')
-        made = _native.update_by("update_by", table._native, keys, inputs, written, reset is not None, bounds)
+        resets = reset is not None
+        made = _native.update_by("update_by", table._native, keys, inputs, written, resets, bounds, on_error)
         return table_of(made)
 
 

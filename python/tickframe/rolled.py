@@ -15,6 +15,7 @@ from tickframe.rolling import of_ends, reach
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tickframe.arguments import OnError
     from tickframe.expr import IntoExpr
     from tickframe.table import Table
 
@@ -25,10 +26,13 @@ __all__ = ["RollingGroups"]
 class RollingGroups:
     """Windows of a table that move along with each row, as `Table.rolling` gives them."""
 
-    __slots__ = ("_by", "_on", "_table", "_window")
+    __slots__ = ("_by", "_on", "_on_error", "_table", "_window")
 
-    def __init__(self, table: Table, on: str, by: list[str], window: dict[str, object]) -> None:
+    def __init__(
+        self, table: Table, on: str, by: list[str], window: dict[str, object], on_error: OnError = "fail"
+    ) -> None:
         self._table, self._on, self._by, self._window = table, on, by, window
+        self._on_error: OnError = on_error
 
     def __repr__(self) -> str:
         return f"RollingGroups({self._on!r}): say what to compute of each window, .agg(tf.col(name).sum())"
@@ -52,7 +56,7 @@ class RollingGroups:
             if name in wide.columns and name not in own:
                 apart[name] = f"{name} of the window {at}"
         made = [each.alias(apart.get(name, name)) for each, name in zip(made, names, strict=True)]
-        rolled = table_of(_native.rolling("rolling", wide._native, json.dumps(how), made))
+        rolled = table_of(_native.rolling("rolling", wide._native, json.dumps(how), made, self._on_error))
         chosen = rolled.select(*own, *(apart.get(name, name) for name in names))
         return chosen.rename({held: name for name, held in apart.items()}) if apart else chosen
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from tickframe.arguments import checked, text, whole
 from tickframe.describe import named, short
 from tickframe.expr import Expr
-from tickframe.formulas import Formula
+from tickframe.formulas import Formula, OverGroups
 from tickframe.functions import col, lit
+from tickframe.group_by import of_lists
 from tickframe.operators import Operator
 from tickframe.rolling import reach
 from tickframe.when import when
@@ -24,8 +25,10 @@ from tickframe.when import when
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Callable
+    from types import FrameType
     from typing import TypeAlias
 
+    from tickframe import _native
     from tickframe.dtypes import DataType
 
     Span: TypeAlias = float | str | datetime.timedelta
@@ -117,14 +120,33 @@ def _where(name: str, column: str, predicate: str | Expr, window: Window, frame:
     return Operator(name, "value", [column], None, lambda _: _moving(counted, window))
 
 
-def _formula(name: str, column: str, formula: Expr, window: Window) -> Operator:
+class _OverWindows(OverGroups):
+    """A formula in which a column is the list of its values in a window."""
+
+    __slots__ = ("_window",)
+
+    def __init__(self, text: str, frame: FrameType, window: Window) -> None:
+        super().__init__(text, frame)
+        self._window = window
+
+    def _lower(self, operation: str, table: _native.Table | None, live: bool = False) -> _native.Expr:
+        frame, stamps = self._window
+        lists = None if table is None else of_lists(operation, table)
+        return super()._lower(operation, lists, live).rolling(frame, None if stamps is None else stamps._native)
+
+
+def _formula(name: str, column: str, formula: str | Expr, window: Window, frame: FrameType) -> Operator:
     text(column, name, "column")
     given: object = formula
+    if isinstance(given, str):
+        made = _OverWindows(f"{column} = {given}", frame, window)
+        return Operator(name, "value", [column], None, lambda _: made)
     if not isinstance(given, Expr) or not given._native.is_aggregate():
         raise TypeError(
-            f'{name}: formula is an expression over aggregates, such as tf.col("x").max() - tf.col("x").min()'
+            f'{name}: formula is a text such as "max(x) - min(x)", or an expression over aggregates, such as '
+            'tf.col("x").max() - tf.col("x").min()'
         )
-    return Operator(name, "value", [column], None, lambda _: _moving(formula, window))
+    return Operator(name, "value", [column], None, lambda _: _moving(given, window))
 
 
 @checked
@@ -285,8 +307,7 @@ def rolling_count_where_tick(column: str, predicate: str | Expr, *, rev_ticks: i
     )
 
 
-@checked
-def rolling_formula_tick(column: str, formula: Expr, *, rev_ticks: int, fwd_ticks: int = 0) -> Operator:
+def rolling_formula_tick(column: str, formula: str | Expr, *, rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """Any expression over aggregates of a window of rows, in a column of this name.
 
     >>> import tickframe as tf
@@ -294,14 +315,19 @@ def rolling_formula_tick(column: str, formula: Expr, *, rev_ticks: int, fwd_tick
     >>> t = tf.table({"x": [1, 5, 2]})
     >>> t.update_by(tf.update_by.rolling_formula_tick("spread", spread, rev_ticks=2)).to_dict()["spread"]
     [0, 4, 3]
+    >>> t.update_by(tf.update_by.rolling_formula_tick("spread", "max(x) - min(x)", rev_ticks=2)).to_dict()["spread"]
+    [0, 4, 3]
 
     Args:
         column: the name of the new column.
-        formula: an expression over aggregates, such as ``tf.col("x").max() - tf.col("x").min()``.
+        formula: a formula, in which a column is the list of its values in the window, or an expression over aggregates, such as
+            ``tf.col("x").max() - tf.col("x").min()``.
         rev_ticks: as in `rolling_sum_tick`.
         fwd_ticks: as in `rolling_sum_tick`.
     """
-    return _formula("rolling_formula_tick", column, formula, _ticks("rolling_formula_tick", rev_ticks, fwd_ticks))
+    return _formula(
+        "rolling_formula_tick", column, formula, _ticks("rolling_formula_tick", rev_ticks, fwd_ticks), sys._getframe(1)
+    )
 
 
 @checked
@@ -498,15 +524,22 @@ def rolling_count_where_time(
     )
 
 
-@checked
-def rolling_formula_time(ts_col: str, column: str, formula: Expr, *, rev_time: Span, fwd_time: Span = 0) -> Operator:
+def rolling_formula_time(
+    ts_col: str, column: str, formula: str | Expr, *, rev_time: Span, fwd_time: Span = 0
+) -> Operator:
     """Any expression over aggregates of a window of time, in a column of this name.
 
     Args:
         ts_col: as in `rolling_sum_time`.
         column: the name of the new column.
-        formula: an expression over aggregates, such as ``tf.col("x").max() - tf.col("x").min()``.
+        formula: as in `rolling_formula_tick`.
         rev_time: as in `rolling_sum_time`.
         fwd_time: as in `rolling_sum_time`.
     """
-    return _formula("rolling_formula_time", column, formula, _times("rolling_formula_time", ts_col, rev_time, fwd_time))
+    return _formula(
+        "rolling_formula_time",
+        column,
+        formula,
+        _times("rolling_formula_time", ts_col, rev_time, fwd_time),
+        sys._getframe(1),
+    )

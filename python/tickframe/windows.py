@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import datetime
     from typing import Literal
 
+    from tickframe.arguments import OnError
     from tickframe.names import Names
     from tickframe.table import Table
 
@@ -126,6 +127,7 @@ class Windows(WindowedInTime):
         offset: float | str | datetime.timedelta | None = None,
         closed: Literal["left", "right", "both", "none"] = "right",
         group_by: Names | None = None,
+        on_error: OnError = "fail",
     ) -> RollingGroups:
         """For each row the rows of a window of time before it: ``.agg(...)`` makes one row of each.
 
@@ -143,6 +145,9 @@ class Windows(WindowedInTime):
             offset: where it begins, from the row's stamp; ``-period`` without it: the window ends at the row.
             closed: which ends belong to it.
             group_by: columns that make groups; all rows are one group without it.
+            on_error: what becomes of a row whose value to be aggregated, or whose result, cannot be computed: ``"fail"`` the table,
+                that value is ``"null"``, or the row is left out of the result and of all windows (``"drop"``). Both are told in
+                `errors`.
 
         Raises:
             ColumnNotFoundError: no such column.
@@ -151,7 +156,7 @@ class Windows(WindowedInTime):
             InvalidOperationError: a blink table, whose rows live for one step.
         """
         window = of_period(period, offset, closed)
-        return RollingGroups(itself(self), index_column, _groups(group_by, "rolling"), window)
+        return RollingGroups(itself(self), index_column, _groups(group_by, "rolling"), window, on_error)
 
     def snapshot_when(
         self,

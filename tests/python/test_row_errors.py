@@ -316,6 +316,61 @@ def test_an_aggregate_of_all_columns_passes_over_rows(g):
     assert sums.errors["row_key"].to_list() == [1]
 
 
+def test_values_that_run_on_pass_over_rows(g):
+    t = tf.keyed_table({"id": int, "k": str, "x": str}, key="id", graph=g)
+    number = col("x").cast(tf.Int64)
+    ops = [
+        number.cum_sum().alias("sum"),
+        number.shift(1).alias("before"),
+        number.sum().alias("all"),
+        (number.max() * 100).cast(tf.Int16).alias("most"),
+        tf.update_by.rolling_formula_tick("two", number.sum(), rev_ticks=2),
+    ]
+    null, drop = (t.update_by(ops, by="k", on_error=how) for how in ("null", "drop"))
+    t.upsert({"id": [1, 2, 3, 4], "k": ["a", "a", "b", "a"], "x": ["1", "one", "400", "3"]})
+    step = g.step()
+    made = null.drop("id", "k", "x").rows()
+    assert made == [(1, None, 4, 300, 1), (None, 1, 4, 300, 1), (400, None, 400, None, 400), (4, None, 4, 300, 3)]
+    assert drop.drop("k", "x").rows() == [(1, 1, None, 4, 300, 1), (4, 4, 1, 4, 300, 4)]
+    for table in (null, drop):
+        told = {(row["operation"], row["column"], row["row_key"], row["step"]) for row in table.errors.to_dicts()}
+        assert {("update_by", key) for _, _, key, _ in told} == {("update_by", 1), ("update_by", 2)}, told
+        assert {step} == {at for *_, at in told}
+    t.upsert({"id": [2, 3], "k": ["a", "b"], "x": ["5", "7"]})
+    g.step()
+    assert null.rows() == drop.rows() == t.update_by(ops, by="k").rows()
+
+
+def test_a_condition_to_begin_anew_passes_over_rows():
+    t = tf.table({"x": [1, 2, 3, 4], "s": ["0", "0", "one", "1"]})
+    made = t.update_by(tf.update_by.cum_sum("c = x"), reset=col("s").cast(tf.Int64) == 1, on_error="null")
+    assert made["c"].to_list() == [1, 3, 6, 4]
+    assert made.errors["row_key"].to_list() == [2]
+    left = t.update_by(tf.update_by.cum_sum("c = x"), reset=col("s").cast(tf.Int64) == 1, on_error="drop")
+    assert left["c"].to_list() == [1, 3, 4]
+    with pytest.raises(tf.errors.DataError, match=r'update_by: row 2: .*"one"'):
+        t.update_by(tf.update_by.cum_sum("c = x"), reset=col("s").cast(tf.Int64) == 1)
+
+
+def test_windows_over_rows_pass_over_rows(g):
+    t = tf.append_table({"t": int, "x": str}, graph=g)
+    number = col("x").cast(tf.Int64)
+    null, drop = (
+        t.rolling("t", period=2, on_error=how).agg(
+            number.sum().alias("s"), (number.max() * 100).cast(tf.Int16).alias("m")
+        )
+        for how in ("null", "drop")
+    )
+    t.append({"t": [1, 2, 3, 4], "x": ["1", "one", "400", "3"]})
+    g.step()
+    assert null.drop("x").rows() == [(1, 1, 100), (2, 1, 100), (3, 400, None), (4, 403, None)]
+    assert drop.drop("x").rows() == [(1, 1, 100)]
+    assert {row["operation"] for row in null.errors.to_dicts()} == {"rolling"}
+    assert {row["row_key"] for row in null.errors.to_dicts()} == {1, 2, 3}
+    with pytest.raises(ValueError, match='on_error must be "fail", "null" or "drop"'):
+        t.rolling("t", period=2, on_error="skip").agg(tf.len())
+
+
 @pytest.mark.parametrize("on_error", ["null", "drop"])
 def test_joins_over_ranges_and_pivots_pass_over_rows(g, on_error):
     t = tf.append_table({"K": str, "X": int, "S": str}, graph=g)

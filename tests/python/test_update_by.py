@@ -314,3 +314,21 @@ def test_a_condition_that_changes_joins_runs_and_parts_them():
     source.apply(removed=[5])
     graph.step()
     assert live.to_dict()["s"] == [1, 3, 6, 10]
+
+
+def test_a_formula_of_a_window_is_a_text():
+    factor = 10
+    t = tf.table(
+        {"k": ["a", "b", "a", "a"], "t": [START + dt.timedelta(seconds=s) for s in (0, 0, 5, 60)], "x": [1, 5, 2, 9]}
+    )
+    ticks = update_by.rolling_formula_tick("z", "(max(x) - min(x)) * factor", rev_ticks=2)
+    assert column(ticks, t) == [0, 0, 10, 70]
+    times = update_by.rolling_formula_time("t", "z", "sum(x * x) + x[0]", rev_time="10s")
+    assert column(times, t) == [2, 30, 6, 90]
+    spread = (col("x").max() - col("x").min()) * 10
+    assert column(update_by.rolling_formula_tick("z", spread, rev_ticks=2), t) == column(ticks, t)
+    del factor
+    with pytest.raises(tf.errors.FormulaError, match="max"):
+        update_by.rolling_formula_tick("z", "max(x", rev_ticks=2)
+    with pytest.raises(tf.errors.ColumnNotFoundError, match="nothing"):
+        t.update_by(update_by.rolling_formula_tick("z", "max(nothing)", rev_ticks=2))

@@ -218,7 +218,10 @@ impl Stage {
                 let operators = made.iter().map(operator).collect();
                 let at_the_end = table.attributes().blink || table.attributes().append_only;
                 let bounds = bounds_of(table, *bounded && at_the_end);
-                ask(Op::UpdateBy { by: by.clone(), inputs, operators, resets: false, bounds }, one)
+                ask(
+                    Op::UpdateBy { by: by.clone(), inputs, operators, resets: false, bounds, on_error: OnError::Fail },
+                    one,
+                )
             }
             Stage::Runs(by, order, backward, column, of, _, name) => {
                 let names = |names: Vec<&String>| names.into_iter().map(|name| Expr::column(name.as_str())).collect();
@@ -256,7 +259,14 @@ impl Stage {
                     return ask(columns(vec![made], true, Materialization::Stored), one);
                 }
                 let how = RollingOptions { by: by.clone(), on: on.clone(), window };
-                ask(Op::Rolling { how, aggregates: outputs.iter().map(aggregated).collect::<Result<_, Error>>()? }, one)
+                ask(
+                    Op::Rolling {
+                        how,
+                        aggregates: outputs.iter().map(aggregated).collect::<Result<_, Error>>()?,
+                        on_error: OnError::Fail,
+                    },
+                    one,
+                )
             }
             Stage::Unique => ask(Op::Distinct { keys: Vec::new(), keep: Keep::First, bounds: Default::default() }, one),
             Stage::Pick(by, keep, bounded) => {

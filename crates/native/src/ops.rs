@@ -246,7 +246,7 @@ fn bounds_of(operation: &str, bounds: Option<&str>) -> PyResult<GroupBounds> {
 
 /// New columns over the rows of each group: what each is of, and the columns as plans write them.
 #[pyfunction]
-#[pyo3(signature = (operation, table, by, inputs, operators, resets, bounds = None))]
+#[pyo3(signature = (operation, table, by, inputs, operators, resets, bounds = None, on_error = "fail"))]
 pub fn update_by(
     py: Python<'_>,
     operation: &str,
@@ -256,11 +256,13 @@ pub fn update_by(
     operators: &str,
     resets: bool,
     bounds: Option<&str>,
+    on_error: &str,
 ) -> PyResult<PyTable> {
+    let on_error = on_error_of(operation, on_error)?;
     let bounds = bounds_of(operation, bounds)?;
     let operators =
         serde_json::from_str(operators).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
-    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators, resets, bounds };
+    let op = Op::UpdateBy { by, inputs: trees(&inputs), operators, resets, bounds, on_error };
     of_formulas(py, op, operation, &[table], formulas(&inputs))
 }
 
@@ -346,14 +348,17 @@ fn listed(operation: &str, table: &Table) -> PyResult<Vec<Values>> {
 /// The columns of a table, then aggregates of windows that move along with each row. `how`: keys and windows, as plans write
 /// them.
 #[pyfunction]
+#[pyo3(signature = (operation, table, how, aggregates, on_error = "fail"))]
 pub fn rolling(
     operation: &str,
     table: &Bound<'_, PyTable>,
     how: &str,
     aggregates: Vec<Bound<'_, PyExpr>>,
+    on_error: &str,
 ) -> PyResult<PyTable> {
+    let on_error = on_error_of(operation, on_error)?;
     let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
-    let op = Op::Rolling { how, aggregates: trees(&aggregates) };
+    let op = Op::Rolling { how, aggregates: trees(&aggregates), on_error };
     made(table.py(), op, operation, &[table])
 }
 

@@ -107,8 +107,8 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::GroupLimit { keys, rows, keep } => {
             call.attach(&GroupLimit::new(method, &inputs[0], keys, *rows, *keep)?, inputs)
         }
-        Op::UpdateBy { by, inputs: of, operators, resets, bounds } => {
-            lower::update_by(call, &inputs[0], by, of, operators, *resets, *bounds)
+        Op::UpdateBy { by, inputs: of, operators, resets, bounds, on_error } => {
+            lower::update_by(call, &inputs[0], by, of, operators, *resets, *bounds, *on_error)
         }
         Op::NaturalJoin { on, joins, suffix, matches, nulls_equal, on_error } => {
             let [left, right] = inputs else { unreachable!("two, as its arity says") };
@@ -124,7 +124,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         Op::RangeJoin { how, aggregates, on_error } => {
             range_join(call, &inputs[0], &inputs[1], how, aggregates, *on_error)
         }
-        Op::Rolling { how, aggregates } => rolling(call, &inputs[0], how, aggregates),
+        Op::Rolling { how, aggregates, on_error } => rolling(call, &inputs[0], how, aggregates, *on_error),
         Op::Pivot { how, values, aggregates, on_error } => pivot(call, &inputs[0], values, how, aggregates, *on_error),
         Op::JoinWhere { predicates, suffix, on_error } => {
             join_where(call, &inputs[0], &inputs[1], predicates, suffix, *on_error)

@@ -239,6 +239,9 @@ pub enum Op {
         /// Which groups are held.
         #[serde(default, skip_serializing_if = "is_default")]
         bounds: GroupBounds,
+        /// What becomes of rows that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
     },
     /// Left rows with their one match.
     NaturalJoin {
@@ -299,6 +302,9 @@ pub enum Op {
         how: RollingOptions,
         /// Expressions over aggregates.
         aggregates: Vec<Expr>,
+        /// What becomes of rows that cannot be computed.
+        #[serde(default, skip_serializing_if = "is_default")]
+        on_error: OnError,
     },
     /// The pairs of rows for which every predicate is true.
     JoinWhere {
@@ -517,7 +523,7 @@ impl Op {
                 format!("{stamp:?}, {nanos} ns, by {}", quoted(by))
             }
             Op::GroupLimit { keys, rows, .. } => format!("{rows}, {}", quoted(keys)),
-            Op::UpdateBy { by, inputs, operators, resets, bounds } => {
+            Op::UpdateBy { by, inputs, operators, resets, bounds, .. } => {
                 let one = |(operator, input): (&Operator, &Expr)| operator.text(input);
                 let mut made = operators.iter().zip(inputs).map(one).collect::<Vec<_>>().join(", ");
                 if !by.is_empty() {
@@ -541,7 +547,7 @@ impl Op {
             Op::Pivot { how, aggregates, .. } => {
                 format!("{} by {}: {}", quoted(&how.on), quoted(&how.index), python(aggregates))
             }
-            Op::Rolling { how, aggregates } => format!("{}: {}", how.text(), python(aggregates)),
+            Op::Rolling { how, aggregates, .. } => format!("{}: {}", how.text(), python(aggregates)),
             Op::AsofJoin(how) | Op::JoinNow(NowOptions::Asof(how)) => {
                 let by = if how.by.is_empty() { String::new() } else { format!(", by {}", keys(&how.by)) };
                 format!("{}{by}", keys(std::slice::from_ref(&how.on)))

@@ -227,7 +227,14 @@ pub(super) fn operation(request: &UpdateBy, formulas: &Formulas<'_>, schema: &Sc
             operators.push(Operator { output, kind });
         }
     }
-    Ok(Op::UpdateBy { by: request.by.clone(), inputs, operators, resets: false, bounds: Default::default() })
+    Ok(Op::UpdateBy {
+        by: request.by.clone(),
+        inputs,
+        operators,
+        resets: false,
+        bounds: Default::default(),
+        on_error: Default::default(),
+    })
 }
 
 #[cfg(test)]

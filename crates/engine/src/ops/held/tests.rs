@@ -112,7 +112,14 @@ impl Made {
             Made::Running => {
                 let kind = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
                 let operators = vec![Operator { output: "c".into(), kind: OperatorKind::Running(kind) }];
-                Op::UpdateBy { by: keys, inputs: vec![Expr::column("v")], operators, resets: false, bounds }
+                Op::UpdateBy {
+                    by: keys,
+                    inputs: vec![Expr::column("v")],
+                    operators,
+                    resets: false,
+                    bounds,
+                    on_error: OnError::Fail,
+                }
             }
         })
     }

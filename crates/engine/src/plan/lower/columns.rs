@@ -51,7 +51,7 @@ pub(in crate::plan) fn columns(
     }
     if let Some((wide, read)) = planned(call, table, expressions, on_error, columns)? {
         let made = columns(call, &wide, &read, how)?;
-        return if all { without_hidden(call, table, &made, expressions) } else { Ok(made) };
+        return if all { without_hidden(call, table, &made, expressions, None) } else { Ok(made) };
     }
     computed(call, table, expressions, how)
 }
@@ -73,14 +73,14 @@ pub(in crate::plan) fn filtered(
         return Ok(kept);
     }
     if let Some((wide, read)) = planned(call, table, predicates, on_error, columns)? {
-        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[]);
+        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[], None);
     }
     let own = Filter::in_turns(call, table, predicates, turns)?;
     if !predicates.iter().any(Expr::needs_context) {
         return call.attach(&own.with_on_error(on_error), std::slice::from_ref(table));
     }
     if let Some((wide, read)) = windowed(call, table, predicates)? {
-        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[]);
+        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[], None);
     }
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.
@@ -138,8 +138,9 @@ pub(in crate::plan) fn rolling(
     table: &Table,
     how: &RollingOptions,
     expressions: &[Expr],
+    on_error: OnError,
 ) -> Result<Table, Error> {
-    rolled(call, table, how, expressions, columns)
+    rolled(call, table, how, expressions, on_error, columns)
 }
 
 /// One row a group: keys, then each expression over aggregates.

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{GroupedShift, NaturalJoin, Project, Sort};
 use crate::plan::spec::{Matches, Materialization, SortBy};
-use crate::row_errors::OnError;
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// Aggregates of the same groups.
@@ -105,7 +105,13 @@ pub(super) fn planned(
 }
 
 /// Only what the table had and the new columns, without those in between.
-pub(super) fn without_hidden(call: &Call, table: &Table, made: &Table, expressions: &[Expr]) -> Result<Table, Error> {
+pub(super) fn without_hidden(
+    call: &Call,
+    table: &Table,
+    made: &Table,
+    expressions: &[Expr],
+    faults: Option<&Faults>,
+) -> Result<Table, Error> {
     let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     for expression in expressions {
         let name = expression.output_name()?;
@@ -113,7 +119,8 @@ pub(super) fn without_hidden(call: &Call, table: &Table, made: &Table, expressio
             names.push(name);
         }
     }
-    let project = Project::choose(made, &names)?.reporting_to(made.request().faults.as_ref());
+    let faults = made.request().faults.as_ref().or(faults);
+    let project = Project::choose(made, &names)?.reporting_to(faults);
     call.attach(&project, std::slice::from_ref(made))
 }
 
@@ -339,10 +346,21 @@ impl Hidden<'_> {
 
     /// The table with a column for each expression that is none.
     pub(super) fn columns(self, call: &Call, table: &Table, columns: Columns) -> Result<Table, Error> {
+        self.columns_as(call, table, ColumnOptions::STORED, columns)
+    }
+
+    /// As [`Hidden::columns`], with what becomes of rows that cannot be computed.
+    pub(super) fn columns_as(
+        self,
+        call: &Call,
+        table: &Table,
+        how: ColumnOptions<'_>,
+        columns: Columns,
+    ) -> Result<Table, Error> {
         if self.expressions.is_empty() {
             return Ok(table.clone());
         }
-        columns(call, table, &self.expressions, ColumnOptions::STORED)
+        columns(call, table, &self.expressions, how)
     }
 }
 

@@ -42,5 +42,5 @@ pub(super) fn range_join(
     }
     let made =
         columns(call, &joined, &over, ColumnOptions { faults: faults.as_ref(), on_error, ..ColumnOptions::STORED })?;
-    without_hidden(call, left, &made, expressions)
+    without_hidden(call, left, &made, expressions, None)
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Rolling;
 use crate::plan::spec::RollingOptions;
-use crate::row_errors::OnError;
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// The columns of a table, then these expressions over aggregates of windows.
@@ -21,6 +21,7 @@ pub(super) fn rolling(
     table: &Table,
     how: &RollingOptions,
     expressions: &[Expr],
+    on_error: OnError,
     columns: Columns,
 ) -> Result<Table, Error> {
     if expressions.is_empty() {
@@ -32,13 +33,15 @@ pub(super) fn rolling(
             return Err(Error::Duplicate { operation: call.method.to_string(), name });
         }
     }
-    let (wide, named, over) = Parts::of(call, table, &[], expressions)?.staged(call, table, OnError::Fail, columns)?;
+    let (wide, named, over) = Parts::of(call, table, &[], expressions)?.staged(call, table, on_error, columns)?;
+    let faults = wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
     let made = call.attach(&Rolling::new(&call.method, &wide, how, &named)?, std::slice::from_ref(&wide))?;
     if over.is_empty() && wide.width() == table.width() {
         return Ok(made);
     }
-    let made = if over.is_empty() { made } else { columns(call, &made, &over, ColumnOptions::STORED)? };
-    without_hidden(call, table, &made, expressions)
+    let how = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+    let made = if over.is_empty() { made } else { columns(call, &made, &over, how)? };
+    without_hidden(call, table, &made, expressions, faults.as_ref())
 }
 
 /// The table with the aggregates of these windows beside its rows. `by` and `order` are columns.

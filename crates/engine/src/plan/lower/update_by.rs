@@ -7,7 +7,7 @@
 //! Values that begin anew in some rows run within groups of these and of the number of such rows so far. One node a call and kind. A column of a name that the table has stands in its place.
 
 use formula::hidden::next_hidden;
-use formula::{ColumnName, Expr, Runs, RunsOf, Window};
+use formula::{ColumnName, Expr, Function, Runs, RunsOf, Window};
 
 use super::columns::columns;
 use super::computed::ColumnOptions;
@@ -19,6 +19,7 @@ use crate::eval::call::Call;
 use crate::ops::{Project, Running};
 use crate::plan::bounds::GroupBounds;
 use crate::plan::update_by::{Operator, OperatorKind, RunningKind};
+use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
 
 /// The table with the columns that these operators make of these inputs.
@@ -30,6 +31,7 @@ pub(in crate::plan) fn update_by(
     operators: &[Operator],
     resets: bool,
     bounds: GroupBounds,
+    on_error: OnError,
 ) -> Result<Table, Error> {
     let (reset, inputs) = match inputs.split_last() {
         Some((reset, inputs)) if resets => (Some(reset), inputs),
@@ -54,9 +56,24 @@ pub(in crate::plan) fn update_by(
         .collect();
     let mut runs = by.to_vec();
     let mut wide = table.clone();
+    let (mut staged, mut staged_reset) = (inputs.to_vec(), reset.cloned());
+    if on_error != OnError::Fail {
+        let mut hidden = Hidden::new(&mut next);
+        for (operator, input) in operators.iter().zip(&mut staged) {
+            *input = match operator.kind {
+                OperatorKind::Running(_) => own_column(input, &mut hidden),
+                OperatorKind::Value => computed_first(input, &mut hidden),
+            };
+        }
+        staged_reset = staged_reset.map(|reset| computed_first(&reset, &mut hidden));
+        wide = hidden.columns_as(call, table, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+    }
+    let faults = wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
+    let last = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+    let (inputs, reset) = (&staged[..], staged_reset.as_ref());
     if let Some(reset) = reset {
         let name = reset.hidden(taken(&mut next));
-        wide = columns(call, table, &[numbered(reset, by)?.alias(&name)], ColumnOptions::STORED)?;
+        wide = columns(call, &wide, &[numbered(reset, by)?.alias(&name)], last)?;
         runs.push(name.to_string());
     }
     let by = &runs[..];
@@ -77,9 +94,9 @@ pub(in crate::plan) fn update_by(
         made = call.attach(&run, &inputs)?;
     }
     if !values.is_empty() {
-        made = columns(call, &made, &values, ColumnOptions::STORED)?;
+        made = columns(call, &made, &values, last)?;
     }
-    Ok(Held::told(held.as_ref(), in_order(call, table, &made, operators, &names)?))
+    Ok(Held::told(held.as_ref(), in_order(call, table, &made, operators, &names, faults.as_ref())?))
 }
 
 /// Which groups are held; of those whose rows come at the end alone.
@@ -107,6 +124,24 @@ fn held(
         );
     }
     Ok(Some(held))
+}
+
+/// The expression as a column.
+fn own_column(expression: &Expr, hidden: &mut Hidden<'_>) -> Expr {
+    Expr::column(hidden.name(expression).as_str())
+}
+
+/// The expression over columns of what it reads of other rows, each computed for its own row before.
+fn computed_first(expression: &Expr, hidden: &mut Hidden<'_>) -> Expr {
+    let is_value = |of: &Expr| matches!(of.unaliased(), Expr::Column(_) | Expr::Literal(_));
+    let mut first = |of: &Expr| if is_value(of) { of.clone() } else { own_column(of, hidden) };
+    match expression {
+        Expr::Aggregate { .. } | Expr::Call { function: Function::Shift { .. }, .. } => {
+            expression.map_children(&mut first)
+        }
+        Expr::Over { window, .. } if window.runs.is_some() => expression.map_children(&mut first),
+        other => other.map_children(&mut |inner: &Expr| computed_first(inner, hidden)),
+    }
 }
 
 /// In how many rows of the group so far the condition was true: rows of one number run together.
@@ -160,6 +195,7 @@ fn in_order(
     made: &Table,
     operators: &[Operator],
     names: &[ColumnName],
+    faults: Option<&Faults>,
 ) -> Result<Table, Error> {
     let own = table.schema().fields().iter().map(|field| field.name().clone());
     let behind = operators.iter().map(|operator| operator.output.clone());
@@ -174,6 +210,6 @@ fn in_order(
         Ok((made.column_index(&call.method, held)?, name.clone()))
     };
     let chosen = wanted.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
-    let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref());
+    let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref().or(faults));
     call.attach(&project, std::slice::from_ref(made))
 }

@@ -187,7 +187,8 @@ fn a_filter_stays_above_groups_with_bounds_and_rows_that_are_held() {
     let distinct = |bounds: GroupBounds| Op::Distinct { keys: vec!["K".into()], keep: Keep::First, bounds };
     let kind = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
     let operators = vec![Operator { output: "c".into(), kind: OperatorKind::Running(kind) }];
-    let running = Op::UpdateBy { by: vec!["K".into()], inputs: vec![col("V")], operators, resets: false, bounds };
+    let running =
+        Op::UpdateBy { by: vec!["K".into()], inputs: vec![col("V")], operators, resets: false, bounds, on_error };
     let rows = Op::HeldRows(RowBounds { max_rows: Some(2), ..RowBounds::default() });
     for op in [groups(bounds), distinct(bounds), running, rows] {
         let method = op.method();

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
-use formula::{Aggregate, Expr};
+use formula::{Aggregate, Expr, Frame, Function, Rolling};
 
 use crate::error::Error;
 use crate::ops::NaturalJoin;
-use crate::plan::Matches;
-use crate::plan::{ColumnOptions, Materialization, aggregate, columns, natural_join};
+use crate::plan::{
+    ColumnOptions, Cumulative, GroupBounds, Matches, Materialization, Op, Operator, OperatorKind, RollingOptions,
+    RunningKind, aggregate, apply, columns, natural_join,
+};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 use crate::testing::{Cell, Drawn, Found, Plain, any_table, run_law, still_graph, table_of};
@@ -119,6 +121,84 @@ fn law_of_expressions_over_aggregates() {
                 }
             });
             compare(found, wanted.collect())
+        });
+    }
+}
+
+/// What `update_by` and windows over rows make of them: rows as they stand, each with its group, its value and those up to it.
+fn run_on(
+    input: &Plain,
+    way: OnError,
+    of: impl Fn(&[Option<i64>]) -> Option<i64>,
+) -> Vec<(String, String, Option<i64>)> {
+    let mut groups: BTreeMap<String, Vec<Option<i64>>> = BTreeMap::new();
+    let rows = columns_of(input, ["g", "v"]).into_iter().filter_map(|[key, value]| {
+        let fitting = fits(value);
+        if fitting.is_none() && way == OnError::Drop {
+            return None;
+        }
+        let so_far = groups.entry(key.to_string()).or_default();
+        so_far.push(fitting.flatten());
+        Some((key.to_string(), value.to_string(), of(so_far)))
+    });
+    rows.collect()
+}
+
+fn text_of(rows: Vec<(String, String, Option<i64>)>) -> Vec<String> {
+    let text = |value: Option<i64>| value.map_or("null".to_owned(), |value| value.to_string());
+    rows.into_iter().map(|(key, value, made)| format!("{key} {value} {}", text(made))).collect()
+}
+
+fn sum_of(values: &[Option<i64>]) -> Option<i64> {
+    values.iter().flatten().copied().reduce(|sum, value| sum + value)
+}
+
+#[test]
+fn law_of_what_runs_on() {
+    for (way, reset) in WAYS.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+        let build = |tables: &[Table]| {
+            let thin = columns(
+                "select",
+                &tables[0],
+                &[Expr::column("g"), Expr::column("v")],
+                ColumnOptions { all: false, ..ColumnOptions::STORED },
+            )?;
+            let kind = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
+            let operators = vec![Operator { output: "c".into(), kind: OperatorKind::Running(kind) }];
+            // Begins anew where the value is 1.
+            let again = Expr::call(Function::Equal, vec![narrow(Expr::column("v")), Expr::literal(1_i64)]).ok();
+            let inputs = std::iter::once(narrow(Expr::column("v"))).chain(again.filter(|_| reset)).collect();
+            let (by, bounds) = (vec!["g".to_owned()], GroupBounds::default());
+            apply(Op::UpdateBy { by, inputs, operators, resets: reset, bounds, on_error: way }, "update_by", &[thin])
+        };
+        run_law(&[any_table()], 150, build, |inputs, found| {
+            let from = |values: &[Option<i64>]| match reset {
+                true => values.iter().rposition(|value| *value == Some(1)).unwrap_or(0),
+                false => 0,
+            };
+            compare(found, text_of(run_on(&inputs[0], way, |values| sum_of(&values[from(values)..]))))
+        });
+    }
+}
+
+#[test]
+fn law_of_windows() {
+    for way in WAYS {
+        let build = |tables: &[Table]| {
+            let thin = columns(
+                "select",
+                &tables[0],
+                &[Expr::column("g"), Expr::column("v")],
+                ColumnOptions { all: false, ..ColumnOptions::STORED },
+            )?;
+            let window = Rolling { frame: Frame::Rows { back: 1, ahead: 0 }, least: 1 };
+            let how = RollingOptions { by: vec!["g".to_owned()], on: None, window };
+            let aggregates = vec![sum(narrow(Expr::column("v"))).alias("s")];
+            apply(Op::Rolling { how, aggregates, on_error: way }, "rolling", &[thin])
+        };
+        run_law(&[any_table()], 150, build, |inputs, found| {
+            let of = |values: &[Option<i64>]| sum_of(&values[values.len().saturating_sub(2)..]);
+            compare(found, text_of(run_on(&inputs[0], way, of)))
         });
     }
 }
