@@ -96,7 +96,9 @@ rank | col("n").rank()
 ewm_mean | col("n").ewm_mean(alpha=0.5)
 ewm_var | col("n").ewm_var(alpha=0.5)
 ewm_std | col("n").ewm_std(alpha=0.5)
+ewm_sum | col("n").ewm_sum(alpha=0.5)
 ewm_mean_by | col("n").ewm_mean_by("n", half_life=2)
+ewm_sum_by | col("n").ewm_sum_by("n", half_life=2)
 """,
     ),
     (

@@ -25,7 +25,7 @@ from tickframe.dtypes import DataTypeLike
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.errors import InvalidOperationError
 from tickframe.foreign import array_like, operand
-from tickframe.hints import EXPRESSIONS, RUNNING, RUNNING_OPERATORS, UnknownNameError, unknown
+from tickframe.hints import EXPRESSIONS, RUNNING, UnknownNameError, unknown
 from tickframe.namespaces.binary import BinaryNamespace
 from tickframe.namespaces.datetime import DatetimeNamespace
 from tickframe.namespaces.list import ListNamespace
@@ -75,8 +75,7 @@ class RunningValuesError(InvalidOperationError, AttributeError):
     """A method whose value runs on from row to row, of which there is no expression yet."""
 
     def __init__(self, name: Text) -> None:
-        there = f"t.update_by(tf.update_by.{RUNNING_OPERATORS.get(name, 'cum_sum')}(...), by=...)"
-        what = f"here it is {there}" if name in RUNNING_OPERATORS else f"of those there are, {there} is one; until then"
+        what = "of those there are, t.update_by(tf.update_by.cum_sum(...), by=...) is one; until then"
         super().__init__(
             f"{name}: an expression of values that run on from row to row is not available yet; {what}, or "
             "compute them of whole groups with the list functions of implode(), or of a snapshot: t.to_polars()"

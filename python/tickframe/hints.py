@@ -19,7 +19,6 @@ __all__ = [
     "MODULE",
     "NOT_YET",
     "RUNNING",
-    "RUNNING_OPERATORS",
     "SPACES",
     "TABLES",
     "UnknownNameError",
@@ -517,19 +516,11 @@ NOT_YET: dict[str, frozenset[str]] = {
 
 RUNNING = frozenset(
     {
-        "ewm_sum",
-        "ewm_sum_by",
         "rle_id",
     }
     | {f"rolling_{name}{by}" for name in ("count", "map", "kurtosis", "rank", "skew") for by in ("", "_by")}
 )
 """Names of polars whose values run on from row to row, and are not there."""
-
-RUNNING_OPERATORS = {
-    "ewm_sum": "ems_tick",
-    "ewm_sum_by": "ems_time",
-}
-"""The operators of `tf.update_by` that do it."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -312,6 +312,36 @@ class Runs:
         rate = alpha_of("ewm_std", com, span, half_life, alpha)
         return self._ewm("std", rate, adjust, min_samples, ignore_nulls, bias)
 
+    def ewm_sum(
+        self,
+        *,
+        com: float | None = None,
+        span: float | None = None,
+        half_life: float | None = None,
+        alpha: float | None = None,
+        min_samples: int = 1,
+        ignore_nulls: bool = False,
+    ) -> Expr:
+        """The sum of the values so far, in which a value fades with each row: ``y = (1 - alpha) * y_before + x``.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2, 3]}).select(tf.col("x").ewm_sum(alpha=0.5)).to_dict()
+        {'x': [1.0, 2.5, 4.25]}
+
+        Args:
+            com: as in `ewm_mean`.
+            span: as in `ewm_mean`.
+            half_life: as in `ewm_mean`.
+            alpha: as in `ewm_mean`.
+            min_samples: as in `ewm_mean`.
+            ignore_nulls: whether values fade with values alone, not with each row.
+
+        Raises:
+            ValueError: none or several of the four, or one out of its range.
+        """
+        rate = alpha_of("ewm_sum", com, span, half_life, alpha)
+        return self._ewm("sum", rate, True, min_samples, ignore_nulls, False)
+
     def ewm_mean_by(self, by: IntoExpr, *, half_life: float | str | datetime.timedelta) -> Expr:
         """The mean of the values so far in the order of their stamps, in which values fade with time; null where the row has none.
 
@@ -331,11 +361,34 @@ class Runs:
             ValueError: a half life that is not greater than 0.
             TypeMismatchError: stamps of another type.
         """
-        given = reach(half_life, "ewm_mean_by: half_life")
+        return self._fading("ewm_mean_by", by, half_life)
+
+    def ewm_sum_by(self, by: IntoExpr, *, half_life: float | str | datetime.timedelta) -> Expr:
+        """The sum of the values so far in the order of their stamps, in which values fade with time; null where the row has none.
+
+        ``y = a * y_before + x`` with ``a = 0.5 ** (dt / half_life)``.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"t": [0, 1, 3], "x": [1, 3, 4]})
+        >>> t.select(tf.col("x").ewm_sum_by("t", half_life=1)).to_dict()
+        {'x': [1.0, 3.5, 4.875]}
+
+        Args:
+            by: as in `ewm_mean_by`.
+            half_life: as in `ewm_mean_by`.
+
+        Raises:
+            ValueError: a half life that is not greater than 0.
+            TypeMismatchError: stamps of another type.
+        """
+        return self._fading("ewm_sum_by", by, half_life)
+
+    def _fading(self, name: Text, by: IntoExpr, half_life: float | str | datetime.timedelta) -> Expr:
+        given = reach(half_life, f"{name}: half_life")
         (far,) = given.values()
         if not far > 0:  # type: ignore[operator]
-            raise ValueError(f"ewm_mean_by: half_life must be greater than 0, not {short(half_life)}")
-        stamps = self._from(by, "ewm_mean_by")
+            raise ValueError(f"{name}: half_life must be greater than 0, not {short(half_life)}")
+        stamps = self._from(by, name)
         if stamps._native.bare_column() is None and not stamps._native.columns():
-            raise TypeError(f"ewm_mean_by: by is the column of stamps, not {named(by)}")
-        return self._runs({"ewm_mean_by": {"half_life": given}}, by=stamps)
+            raise TypeError(f"{name}: by is the column of stamps, not {named(by)}")
+        return self._runs({name: {"half_life": given}}, by=stamps)

@@ -266,7 +266,7 @@ def test_what_they_refuse():
         blink.group_by("x").agg(n=col("x").implode())
 
 
-@pytest.mark.parametrize("name", ["ewm_sum", "ewm_sum_by", "rolling_map", "rolling_rank_by", "rle_id"])
+@pytest.mark.parametrize("name", ["rolling_count", "rolling_skew", "rolling_map", "rolling_rank_by", "rle_id"])
 def test_running_values_name_the_remedy(name):
     with pytest.raises(InvalidOperationError, match=f"{name}: .*update_by.*list functions of implode"):
         getattr(col("x"), name)()

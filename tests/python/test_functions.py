@@ -171,7 +171,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         ("backward_fill", "cum_count", "cum_max", "cum_mean", "cum_min", "cum_prod", "cum_sum", "ewm_mean", "ewm_mean_by",
-         "ewm_std", "ewm_var", "forward_fill", "interpolate", "pct_change", "rank"),
+         "ewm_std", "ewm_sum", "ewm_sum_by", "ewm_var", "forward_fill", "interpolate", "pct_change", "rank"),
         "test_running.py",
     ),
     **dict.fromkeys(

@@ -699,6 +699,8 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("keyed_table", "key"): lambda w: "x",
     ("Dictionary", "value"): lambda w: tf.String,
     ("Expr.eq_missing", "other"): lambda w: 1,
+    ("Expr.ewm_sum_by", "by"): lambda w: "t",
+    ("Expr.ewm_sum_by", "half_life"): lambda w: "5s",
     ("Expr.ewm_mean_by", "by"): lambda w: "t",
     ("Expr.ewm_mean_by", "half_life"): lambda w: "5s",
     ("Expr.is_in", "other"): lambda w: [1],

@@ -29,6 +29,8 @@ FADING = {
     "ewm_mean": lambda x: x.ewm_mean(com=1.5),
     "ewm_mean span": lambda x: x.ewm_mean(span=3, adjust=False, min_samples=2),
     "ewm_mean half": lambda x: x.ewm_mean(half_life=1.5, ignore_nulls=True),
+    "ewm_sum": lambda x: x.ewm_sum(com=1.5),
+    "ewm_sum nulls": lambda x: x.ewm_sum(alpha=0.25, ignore_nulls=True, min_samples=2),
     "ewm_std": lambda x: x.ewm_std(alpha=0.25),
     "ewm_std bias": lambda x: x.ewm_std(alpha=0.5, bias=True, ignore_nulls=True, min_samples=3),
     "ewm_var": lambda x: x.ewm_var(alpha=0.5, adjust=False),
@@ -159,6 +161,9 @@ def test_values_that_fade_with_time_are_those_of_polars():
                 wanted = rows.select(y=pl.col(name).cast(pl.Float64).ewm_mean_by(by, half_life=half))["y"].to_list()
                 ours = t.select(y=col(name).ewm_mean_by(by, half_life=mine)).to_dict()["y"]
                 same(ours, wanted, f"{name} by {by}, {seed}")
+                wanted = rows.select(y=pl.col(name).cast(pl.Float64).ewm_sum_by(by, half_life=half))["y"].to_list()
+                ours = t.select(y=col(name).ewm_sum_by(by, half_life=mine)).to_dict()["y"]
+                same(ours, wanted, f"sum of {name} by {by}, {seed}")
 
 
 def test_rows_of_equal_order_stand_as_they_come():
@@ -200,7 +205,9 @@ ALL = {
     "between": lambda x: x.interpolate().over("k"),
     "part": lambda x: x.pct_change().over("k", order_by="o"),
     "windows": lambda x: x.rolling_sum(2, min_samples=1).over("k", order_by="o"),
+    "sum fading": lambda x: x.ewm_sum(alpha=0.5).over("k"),
     "time": lambda x: x.ewm_mean_by("o", half_life=3).over("k"),
+    "sum in time": lambda x: x.ewm_sum_by("o", half_life=3).over("k"),
 }
 
 
@@ -299,6 +306,8 @@ def test_an_expression_is_read_again():
         x.ewm_var(com=2, bias=True),
         x.ewm_mean(span=5, min_samples=3).over("k"),
         x.ewm_mean_by("t", half_life="5m").over("k"),
+        x.ewm_sum(half_life=2, ignore_nulls=True),
+        x.ewm_sum_by("t", half_life="5m").over("k"),
         x.rank("dense", descending=True),
         x.interpolate("nearest"),
         x.rolling_sum(3).over("k", order_by="t"),

@@ -159,6 +159,7 @@ impl RunningKind {
             RunningKind::Ewm(Ewm { of: EwmOf::Mean, .. }) => "ewm_mean",
             RunningKind::Ewm(Ewm { of: EwmOf::Var, .. }) => "ewm_var",
             RunningKind::Ewm(Ewm { of: EwmOf::Std, .. }) => "ewm_std",
+            RunningKind::Ewm(Ewm { of: EwmOf::Sum, .. }) => "ewm_sum",
             RunningKind::Decay { of, clock, .. } => match (of, clock) {
                 (Decay::Mean, Clock::Ticks(_)) => "ema_tick",
                 (Decay::Mean, Clock::Time { .. }) => "ema_time",

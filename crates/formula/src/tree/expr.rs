@@ -119,7 +119,7 @@ impl Window {
     /// Whether `order` is the column of stamps that the window itself goes by.
     pub fn has_stamps(&self) -> bool {
         let between = matches!(self.rolling, Some(Rolling { frame: Frame::Range { .. }, .. }));
-        between || self.runs.is_some_and(|runs| matches!(runs.of, RunsOf::EwmMeanBy { .. }))
+        between || self.runs.is_some_and(|runs| matches!(runs.of, RunsOf::EwmMeanBy { .. } | RunsOf::EwmSumBy { .. }))
     }
 
     /// Whether rows are taken in another order than their own.

@@ -53,6 +53,11 @@ pub enum RunsOf {
         /// After so long half of a value is left.
         half_life: Reach,
     },
+    /// The sum of values that fade with time.
+    EwmSumBy {
+        /// As in `EwmMeanBy`.
+        half_life: Reach,
+    },
     /// The place of the value among those of its group.
     Rank {
         /// Which of the places of equal values.
@@ -91,6 +96,8 @@ pub enum EwmOf {
     Var,
     /// The standard deviation.
     Std,
+    /// The sum; it has no weights to adjust.
+    Sum,
 }
 
 /// Which of the places of equal values each of them has.
@@ -112,7 +119,7 @@ pub enum Ranking {
 impl Runs {
     /// Whether it goes by an order of its own: that of stamps, or of the values.
     pub fn has_own_order(&self) -> bool {
-        matches!(self.of, RunsOf::EwmMeanBy { .. } | RunsOf::Rank { .. })
+        matches!(self.of, RunsOf::EwmMeanBy { .. } | RunsOf::EwmSumBy { .. } | RunsOf::Rank { .. })
     }
 
     /// The name of the method that asks for it.
@@ -131,7 +138,9 @@ impl Runs {
             RunsOf::Ewm(Ewm { of: EwmOf::Mean, .. }) => "ewm_mean",
             RunsOf::Ewm(Ewm { of: EwmOf::Var, .. }) => "ewm_var",
             RunsOf::Ewm(Ewm { of: EwmOf::Std, .. }) => "ewm_std",
+            RunsOf::Ewm(Ewm { of: EwmOf::Sum, .. }) => "ewm_sum",
             RunsOf::EwmMeanBy { .. } => "ewm_mean_by",
+            RunsOf::EwmSumBy { .. } => "ewm_sum_by",
             RunsOf::Rank { .. } => "rank",
         }
     }
@@ -144,6 +153,9 @@ impl Runs {
         let _ = match self.of {
             RunsOf::Fill { limit: Some(limit) } => write!(text, "{limit}"),
             RunsOf::Interpolate { nearest: true } => write!(text, "\"nearest\""),
+            RunsOf::Ewm(Ewm { of: EwmOf::Sum, alpha, ignore_nulls, min_samples, .. }) => {
+                write!(text, "alpha={alpha:?}, min_samples={min_samples}, ignore_nulls={}", flag(ignore_nulls))
+            }
             RunsOf::Ewm(Ewm { of, alpha, adjust, ignore_nulls, min_samples, bias }) => {
                 let bias = if of == EwmOf::Mean { String::new() } else { format!(", bias={}", flag(bias)) };
                 let (adjust, ignore_nulls) = (flag(adjust), flag(ignore_nulls));
@@ -152,7 +164,9 @@ impl Runs {
                     "alpha={alpha:?}, adjust={adjust}{bias}, min_samples={min_samples}, ignore_nulls={ignore_nulls}"
                 )
             }
-            RunsOf::EwmMeanBy { half_life } => write!(text, "{}, half_life={half_life}", by.unwrap_or_default()),
+            RunsOf::EwmMeanBy { half_life } | RunsOf::EwmSumBy { half_life } => {
+                write!(text, "{}, half_life={half_life}", by.unwrap_or_default())
+            }
             RunsOf::Rank { method, descending } => {
                 let descending = if descending { ", descending=True" } else { "" };
                 write!(text, "\"{}\"{descending}", method.name())

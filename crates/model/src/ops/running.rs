@@ -49,6 +49,8 @@ pub enum EwmOf {
     Var,
     /// Its root.
     Std,
+    /// The sum.
+    Sum,
 }
 
 /// How a value fades.
@@ -164,9 +166,14 @@ fn weighted(cells: &[&Value], how: &Ewm) -> Value {
     if (taken.len() as u64) < how.min_samples {
         return Value::Null;
     }
+    let greatest = taken.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
+    if how.of == EwmOf::Sum {
+        let sum = taken.iter().map(|(weight, number)| weight * number).sum::<f64>();
+        let bound = greatest * taken.len() as f64 * 1e-9 + LEAST;
+        return if sum.is_finite() { Value::Near(sum, bound) } else { Value::Float(sum) };
+    }
     let all: f64 = taken.iter().map(|(weight, _)| weight).sum();
     let mean = taken.iter().map(|(weight, number)| weight * number).sum::<f64>() / all;
-    let greatest = taken.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
     let near = |value: f64, bound: f64| match value.is_finite() {
         true => Value::Near(value, bound),
         false => Value::Float(f64::NAN),

@@ -93,6 +93,8 @@ fn all() -> Vec<Pair> {
         ewm("v", EwmOf::Mean, [true, true, false], 2),
         ewm("v", EwmOf::Var, [true, true, false], 1),
         ewm("v", EwmOf::Std, [false, false, true], 1),
+        ewm("x", EwmOf::Sum, [true, false, false], 1),
+        ewm("v", EwmOf::Sum, [true, true, false], 2),
     ]
 }
 
@@ -103,6 +105,7 @@ fn ewm(column: &'static str, of: EwmOf, [adjust, ignore_nulls, bias]: [bool; 3],
         EwmOf::Mean => ops::EwmOf::Mean,
         EwmOf::Var => ops::EwmOf::Var,
         EwmOf::Std => ops::EwmOf::Std,
+        EwmOf::Sum => ops::EwmOf::Sum,
     };
     let model = ops::Ewm { of: model_of, alpha, adjust, ignore_nulls, bias, min_samples };
     let engine = Ewm { of, alpha, adjust, ignore_nulls, bias, min_samples };

@@ -2,7 +2,8 @@
 //!
 //! Of a value `i` rows back the weight is `(1 - alpha)^i`; where weights are not adjusted, each value takes `alpha` of the whole
 //! and leaves the rest to those before it. A row without a value has none itself, and makes those before it fade unless it is
-//! passed over. NaN is a value, and the result is NaN from there on.
+//! passed over. NaN is a value, and the result is NaN from there on. A sum is of the values as they have faded, and divides by
+//! nothing.
 
 use arrow_schema::DataType;
 use column::Chunk;
@@ -20,6 +21,7 @@ pub(super) struct Weighted(pub(super) Ewm);
 pub(super) struct Weights {
     /// How many values there were.
     count: u64,
+    /// The mean, or of a sum that.
     mean: f64,
     /// About the mean, by weight.
     variance: f64,
@@ -38,7 +40,7 @@ impl Weighted {
             if let Some(number) = cell {
                 *state = Weights { count: 1, mean: number, variance: 0.0, old: 1.0, sum: 1.0, squares: 1.0 };
                 // A mean has no need of the rest.
-                if of == EwmOf::Mean {
+                if matches!(of, EwmOf::Mean | EwmOf::Sum) {
                     (state.sum, state.squares) = (0.0, 0.0);
                 }
                 if number.is_nan() {
@@ -48,6 +50,11 @@ impl Weighted {
             return;
         }
         if cell.is_none() && ignore_nulls {
+            return;
+        }
+        if of == EwmOf::Sum {
+            state.mean = (1.0 - alpha) * state.mean + cell.unwrap_or(0.0);
+            state.count += u64::from(cell.is_some());
             return;
         }
         let (left, new) = (1.0 - alpha, if adjust { 1.0 } else { alpha });
@@ -79,7 +86,7 @@ impl Weighted {
         if state.count == 0 || state.count < min_samples {
             return None;
         }
-        if of == EwmOf::Mean {
+        if matches!(of, EwmOf::Mean | EwmOf::Sum) {
             return Some(state.mean);
         }
         let variance = if bias {

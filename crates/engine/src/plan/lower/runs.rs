@@ -115,7 +115,7 @@ fn kind(call: &Call, runs: &Runs, stamp: &str) -> Result<RunningKind, Error> {
         RunsOf::Fill { limit: Some(limit) } => RunningKind::Fill { limit },
         RunsOf::Since => RunningKind::Since,
         RunsOf::Ewm(ewm) => RunningKind::Ewm(ewm),
-        RunsOf::EwmMeanBy { half_life } => {
+        RunsOf::EwmMeanBy { half_life } | RunsOf::EwmSumBy { half_life } => {
             let (half, counted) = match half_life {
                 Reach::Span(nanos) => (nanos as f64, false),
                 Reach::Whole(number) => (number as f64 * 1e9, true),
@@ -123,7 +123,8 @@ fn kind(call: &Call, runs: &Runs, stamp: &str) -> Result<RunningKind, Error> {
             };
             let clock = Clock::Time { stamp: stamp.to_owned(), nanos: half / std::f64::consts::LN_2, counted };
             let control = Control { on_null: BadData::Null, on_nan: BadData::Poison };
-            RunningKind::Decay { of: Decay::Mean, clock, control }
+            let of = if matches!(runs.of, RunsOf::EwmSumBy { .. }) { Decay::Sum } else { Decay::Mean };
+            RunningKind::Decay { of, clock, control }
         }
         RunsOf::Rank { .. } => cumulative(Cumulative::Count),
         RunsOf::Interpolate { .. } => return Err(Error::internal(&call.method, "what is made of several columns")),
