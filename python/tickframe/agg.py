@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tickframe import _native
 from tickframe.arguments import text
 from tickframe.describe import named
 from tickframe.expr import Expr, flatten
@@ -21,6 +22,7 @@ from tickframe.functions import corr as _corr
 from tickframe.functions import cov as _cov
 from tickframe.functions import len as len_
 from tickframe.names import pair
+from tickframe.partitioned import Partition
 from tickframe.when import when
 
 if TYPE_CHECKING:
@@ -38,13 +40,16 @@ __all__ = [
     "cov",
     "distinct",
     "first",
+    "first_row_key",
     "formula",
     "freeze",
     "group",
     "last",
+    "last_row_key",
     "max_",
     "median",
     "min_",
+    "partition",
     "pct",
     "product",
     "sorted_first",
@@ -269,3 +274,36 @@ def count_(column: str) -> list[Expr]:
     """How many rows there are, in a column of this name."""
     text(column, "count_", "column")
     return [len_().alias(column)]
+
+
+def first_row_key(column: str) -> list[Expr]:
+    """The row key of the first row, in a column of this name.
+
+    Row keys are those of the table that is aggregated; where its rows shift, the value changes with them.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "b", "a"]})
+    >>> t.agg_by([tf.agg.first_row_key("first"), tf.agg.last_row_key("last")], by="k").rows()
+    [('a', 0, 2), ('b', 1, 1)]
+    """
+    return _of_row_keys("first_row_key", column, Expr.first)
+
+
+def last_row_key(column: str) -> list[Expr]:
+    """The row key of the last row, in a column of this name; as `first_row_key`."""
+    return _of_row_keys("last_row_key", column, Expr.last)
+
+
+def _of_row_keys(name: str, column: str, aggregate: Callable[[Expr], Expr]) -> list[Expr]:
+    text(column, name, "column")
+    return [aggregate(Expr(_native.Expr.call("row_key", []))).alias(column)]
+
+
+def partition(column: str, *, include_by_columns: bool = True) -> Partition:
+    """The rows of each group as a table of their own, for `Table.partitioned_agg_by`.
+
+    Args:
+        column: what the constituents are called.
+        include_by_columns: whether they have the columns by which rows are grouped.
+    """
+    return Partition(column, include_by_columns)

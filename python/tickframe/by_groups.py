@@ -9,13 +9,14 @@ from tickframe.agg import Everywhere
 from tickframe.arguments import check_all, text
 from tickframe.bounds import group_bounds, warn_of_groups
 from tickframe.describe import named, short
-from tickframe.expr import Expr
+from tickframe.errors import DuplicateError
+from tickframe.expr import Expr, flatten
 from tickframe.functions import col
 from tickframe.functions import len as len_
 from tickframe.group_by import aggregates, named_groups
 from tickframe.handles import itself, table_of
 from tickframe.names import names_of
-from tickframe.partitioned import split
+from tickframe.partitioned import Partition, partitioned_agg, split
 
 if TYPE_CHECKING:
     import datetime
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from tickframe.arguments import OnError
     from tickframe.bounds import WhenFull
+    from tickframe.expr import IntoExpr
     from tickframe.names import Names
     from tickframe.partitioned import PartitionedTable
     from tickframe.table import Table
@@ -57,6 +59,44 @@ class ByGroups:
             TypeMismatchError: a column of a type of which there is no key.
         """
         return split("partition_by", itself(self), names_of(keys, "partition_by"), drop_keys)
+
+    def partitioned_agg_by(
+        self, aggs: IntoExpr | Partition | Iterable[IntoExpr | Partition], by: Names
+    ) -> PartitionedTable:
+        """A table for each key, as `partition_by` makes them, and beside the keys aggregates of their rows.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> p = t.partitioned_agg_by([tf.agg.partition("rows"), tf.agg.max_("top = px")], by="sym")
+        >>> p.table.rows(), p.get("A").rows()
+        ([('A', 3.0), ('B', 2.0)], [('A', 1.0), ('A', 3.0)])
+
+        Args:
+            aggs: one `tf.agg.partition`, and aggregates as in `agg_by`; they are the columns of `PartitionedTable.table`.
+            by: the columns whose values make a constituent. Null is a value like any other.
+
+        Raises:
+            ColumnNotFoundError: an unknown column.
+            DuplicateError: a name made twice.
+            InvalidOperationError: a blink table, whose rows live for one step, or no column at all.
+            ValueError: no `tf.agg.partition`, or several.
+        """
+        keys = names_of([by], "partitioned_agg_by")
+        flat = flatten([aggs])
+        partitions = [item for item in flat if isinstance(item, Partition)]
+        if len(partitions) != 1:
+            raise ValueError(
+                f"partitioned_agg_by: give one tf.agg.partition(column), not {len(partitions) or 'none'}; t.agg_by gives "
+                "aggregates alone"
+            )
+        [partition] = partitions
+        rest = [item for item in flat if not isinstance(item, Partition)]
+        table = itself(self)
+        facts = table.agg_by(rest, by=keys) if rest else None
+        taken = keys if facts is None else facts.columns
+        if partition.column in taken:
+            raise DuplicateError(f"partitioned_agg_by: {partition!r}: there is a column {partition.column!r} beside it")
+        return partitioned_agg(table, partition, keys, facts)
 
     def unique(
         self,

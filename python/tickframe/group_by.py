@@ -8,13 +8,14 @@ from tickframe import _native, describe, formulas
 from tickframe.arguments import check_all
 from tickframe.bounds import warn_of_groups
 from tickframe.describe import short
-from tickframe.errors import ColumnNotFoundError
+from tickframe.errors import ColumnNotFoundError, InvalidOperationError
 from tickframe.expr import Expr, flatten, spread
 from tickframe.functions import col
 from tickframe.functions import len as len_
 from tickframe.handles import is_table, table_of
 from tickframe.hints import GROUPS, unknown
 from tickframe.order import of_groups
+from tickframe.partitioned import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -212,6 +213,12 @@ def aggregates(
 ) -> list[_native.Expr]:
     """The aggregates given to `agg`, `columns` being those that `tf.all()` means; what pandas would take is told."""
     flat = flatten(items)
+    for item in (*flat, *named.values()):
+        if isinstance(item, Partition):
+            raise InvalidOperationError(
+                f"{operation}: {item!r} is a table, which is no value of a column; t.partitioned_agg_by([...], by=...) gives the "
+                "rows of each group as a table, and aggregates beside their keys"
+            )
     for name, item in named.items():
         if isinstance(item, str) and item not in table.columns and hasattr(Expr, item):
             error = ColumnNotFoundError(

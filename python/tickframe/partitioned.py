@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
-from tickframe.arguments import check_all, checked, instance
+from tickframe.arguments import check_all, checked, instance, text
 from tickframe.describe import named, short
 from tickframe.errors import ColumnNotFoundError, DataError, InvalidOperationError, SchemaError, TypeMismatchError
 from tickframe.graph import Graph
@@ -20,6 +20,21 @@ if TYPE_CHECKING:
     from tickframe.table import Table
 
 __all__ = ["PartitionedProxy", "PartitionedTable", "from_constituent_tables", "from_partitioned_table"]
+
+
+class Partition:
+    """The rows of each group as a table: what `tf.agg.partition` asks of `Table.partitioned_agg_by`."""
+
+    __slots__ = ("column", "include_by_columns")
+
+    def __init__(self, column: object, include_by_columns: object) -> None:
+        text(column, "partition", "column")
+        if not isinstance(include_by_columns, bool):
+            raise TypeError(f"partition: include_by_columns must be True or False, not {named(include_by_columns)}")
+        self.column, self.include_by_columns = str(column), include_by_columns
+
+    def __repr__(self) -> str:
+        return f"tf.agg.partition({self.column!r})"
 
 
 @check_all
@@ -38,15 +53,16 @@ class PartitionedTable:
     ([2, 1], [1.0, 3.0])
     """
 
-    __slots__ = ("__weakref__", "_native")
+    __slots__ = ("__weakref__", "_beside", "_native")
 
-    def __init__(self, native: _native.Partitioned) -> None:
+    def __init__(self, native: _native.Partitioned, beside: tuple[str, Table] | None = None) -> None:
         if not isinstance(native, _native.Partitioned):
             raise TypeError(
                 f"tf.PartitionedTable is the type of partitioned tables; t.partition_by(key) makes one of a table, not "
                 f"{named(native)}"
             )
         self._native = native
+        self._beside = beside
 
     def __repr__(self) -> str:
         keys, many = ", ".join(map(repr, self.key_columns)), len(self)
@@ -101,8 +117,13 @@ class PartitionedTable:
 
     @property
     def table(self) -> Table:
-        """The keys as a table, as `keys` gives them."""
-        return self.keys()
+        """The keys as a table, as `keys` gives them, and beside them what `Table.partitioned_agg_by` aggregated."""
+        return self.keys() if self._beside is None else self._beside[1]
+
+    @property
+    def constituent_column(self) -> str | None:
+        """What `tf.agg.partition` called the constituents; None of other partitioned tables."""
+        return None if self._beside is None else self._beside[0]
 
     def keys(self) -> Table:
         """The keys that have rows, as a live table. A key whose last row goes leaves it, and comes back as a new row.
@@ -451,6 +472,12 @@ def from_partitioned_table(keys: Table, tables: Sequence[Table]) -> PartitionedT
         raise DataError(f"from_partitioned_table: the key {twice!r} stands twice")
     natives = _natives("from_partitioned_table", tables)
     return PartitionedTable(_native.partitioned_of("from_partitioned_table", natives, keys._native))
+
+
+def partitioned_agg(table: Table, partition: Partition, keys: list[str], facts: Table | None) -> PartitionedTable:
+    """The constituents of a table by these columns, and what was aggregated of them."""
+    made = split("partitioned_agg_by", table, keys, not partition.include_by_columns)
+    return PartitionedTable(made._native, (partition.column, made.keys() if facts is None else facts))
 
 
 def _natives(method: str, tables: Any) -> list[_native.Table]:

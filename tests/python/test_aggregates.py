@@ -558,3 +558,54 @@ def test_pivots_take_aggregates_by_name(name):
         for side in ("b", "s"):
             rows = t.filter(day=day, side=side)
             assert found[side][at] == rows.select(out=getattr(col("x"), name)()).to_dict()["out"][0], (day, side)
+
+
+ROW_KEYS = [*tf.agg.first_row_key("first"), *tf.agg.last_row_key("last")]
+
+
+def test_row_keys_are_those_of_the_rows_as_they_stand():
+    g = tf.Graph()
+    t = tf.input_table({"k": str, "t": int}, graph=g)
+    t.apply(added={2: {"k": "a", "t": 1}, 5: {"k": "b", "t": 2}, 9: {"k": "a", "t": 3}})
+    g.step()
+    made = t.agg_by(ROW_KEYS, by="k")
+    beside = t.select("k", *(each.over("k") for each in ROW_KEYS))
+    windows = t.rolling("t", period=2).agg(*ROW_KEYS)
+    ranges = tf.table({"from": [0, 2], "to": [3, 9]}).range_join(t, on="from <= t < to", aggs=ROW_KEYS)
+    assert made.rows() == [("a", 2, 9), ("b", 5, 5)]
+    assert beside.rows() == [("a", 2, 9), ("b", 5, 5), ("a", 2, 9)]
+    assert windows.drop("k").rows() == [(1, 2, 2), (2, 2, 5), (3, 5, 9)]
+    assert ranges.rows() == [(0, 3, 2, 5), (2, 9, 5, 9)]
+    t.apply(removed=[2], added={7: {"k": "b", "t": 3}})
+    g.step()
+    assert made.rows() == [("a", 9, 9), ("b", 5, 7)]
+    assert beside.rows() == [("b", 5, 7), ("b", 5, 7), ("a", 9, 9)]
+    assert windows.drop("k").rows() == [(2, 5, 5), (3, 5, 9), (3, 5, 9)]
+    assert ranges.rows() == [(0, 3, 5, 5), (2, 9, 5, 9)]
+
+
+def test_row_keys_follow_rows_that_shift():
+    g = tf.Graph()
+    top, low = (tf.keyed_table({"id": int, "k": str}, key="id", graph=g) for _ in range(2))
+    both = tf.concat([top, low])
+    made, most = both.agg_by(ROW_KEYS, by="k"), both.select(tf.agg.last_row_key("last"))
+    low.upsert({"id": [1, 2], "k": ["a", "b"]})
+    g.step()
+    for many in (3, 300, 30_000):
+        top.upsert({"id": list(range(many)), "k": ["b"] * many})
+        g.step()
+        anew = both.agg_by(ROW_KEYS, by="k").rows()
+        assert sorted(made.rows()) == sorted(anew)
+        assert most.rows() == [(max(last for *_, last in anew),)]
+
+
+def test_row_keys_over_a_blink_table_are_those_of_their_step():
+    g = tf.Graph()
+    t = tf.blink_table({"k": str}, graph=g)
+    made = t.agg_by(ROW_KEYS, by="k")
+    for k in (["a", "b"], ["b", "b"]):
+        t.append({"k": k})
+        g.step()
+    assert [k for k, *_ in made.rows()] == ["a", "b"]
+    with pytest.raises(TypeError, match="first_row_key"):
+        tf.agg.first_row_key(5)

@@ -332,3 +332,48 @@ def test_nothing_is_left_behind(trades: tf.KeyedTable, graph: tf.Graph) -> None:
     gc.collect()
     graph.step()
     assert graph.counters()["nodes"] == before
+
+
+def test_constituents_and_aggregates_beside_their_keys(trades: tf.KeyedTable, graph: tf.Graph) -> None:
+    p = trades.partitioned_agg_by([tf.agg.sum_("total = px"), tf.agg.partition("rows"), tf.agg.count_("n")], by="sym")
+    assert (p.key_columns, p.constituent_column, list(p.schema)) == (["sym"], "rows", ["id", "sym", "px"])
+    assert p.table.rows() == [("A", 4.0, 2), ("B", 2.0, 1)]
+    a, facts, merged = p.get("A"), p.table, p.merge()
+    trades.upsert({"id": [1, 4], "sym": ["B", "C"], "px": [10.0, 4.0]})
+    graph.step()
+    assert facts.rows() == [("A", 3.0, 1), ("B", 12.0, 2), ("C", 4.0, 1)]
+    assert [key for key, *_ in facts.rows()] == [key for (key,) in p.keys().rows()]
+    assert a.rows() == [(3, "A", 3.0)]
+    trades.delete([3])
+    graph.step()
+    assert facts.rows() == [("B", 12.0, 2), ("C", 4.0, 1)]
+    assert merged.rows() == [(1, "B", 10.0), (2, "B", 2.0), (4, "C", 4.0)]
+    thin = trades.partitioned_agg_by(tf.agg.partition("rows", include_by_columns=False), by=["sym"])
+    assert list(thin.schema) == ["id", "px"]
+    assert thin.table.rows() == thin.keys().rows() == [("B",), ("C",)]
+    assert trades.partition_by("sym").constituent_column is None
+
+
+def test_a_table_is_no_value_of_a_column() -> None:
+    t, part = tf.table(ROWS), tf.agg.partition("rows")
+    for ask in (
+        lambda: t.agg_by(part, by="sym"),
+        lambda: t.group_by("sym").agg(part),
+        lambda: t.group_by("sym").agg(rows=part),
+        lambda: t.rolling("day", period=2).agg(part),
+        lambda: t.group_by_dynamic("day", every="2i").agg(part),
+        lambda: t.range_join(t, on="day <= day", aggs=part),
+    ):
+        with pytest.raises(
+            tf.errors.InvalidOperationError, match=r"tf\.agg\.partition\('rows'\) is a table.*partitioned_agg_by"
+        ):
+            ask()
+    for aggs, many in ((tf.agg.sum_("px"), "none"), ([part, part], "2")):
+        with pytest.raises(ValueError, match=rf"partitioned_agg_by: give one tf.agg.partition\(column\), not {many}"):
+            t.partitioned_agg_by(aggs, by="sym")
+    with pytest.raises(tf.errors.DuplicateError, match="'px' beside it"):
+        t.partitioned_agg_by([tf.agg.partition("px"), tf.agg.sum_("px")], by="sym")
+    with pytest.raises(tf.errors.InvalidOperationError, match=r"partitioned_agg_by.*blink"):
+        tf.blink_table({"k": str}, graph=tf.Graph()).partitioned_agg_by(part, by="k")
+    with pytest.raises(TypeError, match="include_by_columns must be True or False"):
+        tf.agg.partition("rows", include_by_columns=1)

@@ -63,6 +63,9 @@ pub(crate) enum Asked<'a> {
     RowKeys {
         name: &'a ColumnName,
     },
+    ToldRowKeys {
+        name: &'a ColumnName,
+    },
     BroughtHome {
         home: &'a ColumnName,
         made: &'a [ColumnName],

@@ -145,8 +145,15 @@ impl Expr {
             || self.children().any(Expr::reads_neighbours)
     }
 
-    /// Whether it reads positions, keys, whole columns, random numbers or the clock.
+    /// Whether it reads positions, keys, whole columns, random numbers or the clock. Row keys that are aggregated are a column.
     pub fn needs_more_than_neighbours(&self) -> bool {
+        if let Expr::Aggregate { inputs, .. } = self {
+            return inputs.iter().any(Expr::aggregates_what_moves);
+        }
+        self.is_beside() || self.children().any(Expr::needs_more_than_neighbours)
+    }
+
+    fn is_beside(&self) -> bool {
         matches!(
             self,
             Expr::Call {
@@ -159,7 +166,15 @@ impl Expr {
                     | Function::Rows,
                 ..
             }
-        ) || self.children().any(Expr::needs_more_than_neighbours)
+        )
+    }
+
+    fn aggregates_what_moves(&self) -> bool {
+        match self {
+            Expr::Call { function: Function::RowKey, .. } => false,
+            Expr::Call { args, .. } if !self.is_beside() => args.iter().any(Expr::aggregates_what_moves),
+            other => other.needs_more_than_neighbours(),
+        }
     }
 
     /// Whether a random number stands in it: two evaluations differ.

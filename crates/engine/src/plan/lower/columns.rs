@@ -14,6 +14,7 @@ use super::pivot::pivot as turned;
 use super::range_join::range_join as ranged;
 use super::recent::windowed;
 use super::rolling::rolling as rolled;
+use super::row_keys::with_row_keys;
 use super::sets::members;
 use super::time_sessions::time_sessions as sessions;
 use super::time_windows::time_windows as windows;
@@ -37,6 +38,10 @@ pub(in crate::plan) fn columns(
     how: ColumnOptions<'_>,
 ) -> Result<Table, Error> {
     let ColumnOptions { kept, all, on_error, .. } = how;
+    if let Some((wide, read)) = with_row_keys(call, table, expressions)? {
+        let made = columns(call, &wide, &read, how)?;
+        return if all { without_hidden(call, table, &made, expressions, None) } else { Ok(made) };
+    }
     if kept == Materialization::Stored && !all && one_row(expressions) && !table.attributes().blink {
         // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
         return composed(
@@ -72,7 +77,9 @@ pub(in crate::plan) fn filtered(
     if let Some(kept) = members(call, predicates, rest)? {
         return Ok(kept);
     }
-    if let Some((wide, read)) = planned(call, table, predicates, on_error, columns)? {
+    let keyed = with_row_keys(call, table, predicates)?;
+    let planned = || planned(call, table, predicates, on_error, columns);
+    if let Some((wide, read)) = keyed.map_or_else(planned, |keyed| Ok(Some(keyed)))? {
         return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[], None);
     }
     let own = Filter::in_turns(call, table, predicates, turns)?;
@@ -117,6 +124,7 @@ pub(in crate::plan) fn pivot(
     aggregates: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let (table, aggregates) = &over_row_keys(call, table, aggregates)?;
     turned(call, table, values, how, aggregates, on_error, columns)
 }
 
@@ -129,6 +137,7 @@ pub(in crate::plan) fn range_join(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let (right, expressions) = &over_row_keys(call, right, expressions)?;
     ranged(call, left, right, how, expressions, on_error, columns)
 }
 
@@ -140,6 +149,10 @@ pub(in crate::plan) fn rolling(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    if let Some((wide, read)) = with_row_keys(call, table, expressions)? {
+        let made = rolled(call, &wide, how, &read, on_error, columns)?;
+        return without_hidden(call, table, &made, expressions, None);
+    }
     rolled(call, table, how, expressions, on_error, columns)
 }
 
@@ -154,7 +167,13 @@ pub(in crate::plan) fn aggregate(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let (table, expressions) = &over_row_keys(call, table, expressions)?;
     composed(call, &[table], keys, expressions, on_error, Which::default(), columns)
+}
+
+/// The table and the expressions, or with a column of row keys those over it.
+fn over_row_keys(call: &Call, table: &Table, expressions: &[Expr]) -> Result<(Table, Vec<Expr>), Error> {
+    Ok(with_row_keys(call, table, expressions)?.unwrap_or_else(|| (table.clone(), expressions.to_vec())))
 }
 
 /// As [`aggregate`], where groups may be there without rows. A second table names some, in their order.
@@ -169,7 +188,9 @@ pub(in crate::plan) fn standing(call: &Call, inputs: &[Table], how: &StandingGro
     }
     let held = Held::of(call, tables[0], how.bounds, !how.keys.is_empty())?;
     let which = Which { standing, held: held.as_ref() };
-    let made = composed(call, &tables, &how.keys, &how.aggregates, how.on_error, which, columns)?;
+    let (table, aggregates) = over_row_keys(call, tables[0], &how.aggregates)?;
+    let tables: Vec<&Table> = std::iter::once(&table).chain(tables.into_iter().skip(1)).collect();
+    let made = composed(call, &tables, &how.keys, &aggregates, how.on_error, which, columns)?;
     Ok(Held::told(held.as_ref(), made))
 }
 
@@ -182,6 +203,7 @@ pub(in crate::plan) fn time_windows(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let (table, expressions) = &over_row_keys(call, table, expressions)?;
     windows(call, table, how, keys, expressions, on_error, columns)
 }
 
@@ -194,5 +216,6 @@ pub(in crate::plan) fn time_sessions(
     expressions: &[Expr],
     on_error: OnError,
 ) -> Result<Table, Error> {
+    let (table, expressions) = &over_row_keys(call, table, expressions)?;
     sessions(call, table, how, keys, expressions, on_error, columns)
 }

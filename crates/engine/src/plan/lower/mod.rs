@@ -23,6 +23,7 @@ mod pivot;
 mod range_join;
 mod recent;
 mod rolling;
+mod row_keys;
 mod runs;
 mod sequential;
 mod sets;
