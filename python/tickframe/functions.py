@@ -22,6 +22,7 @@ __all__ = [
     "col",
     "concat_list",
     "cov",
+    "element",
     "from_epoch",
     "int_ranges",
     "len",
@@ -92,6 +93,16 @@ def variable(name: str, value: object) -> Expr:
 def len() -> Expr:
     """How many rows there are, in an aggregation."""
     return Expr(_native.Expr.aggregate("len", []))
+
+
+def element() -> Expr:
+    """An element of the lists of ``.list.eval(...)``.
+
+    >>> import tickframe as tf
+    >>> tf.table({"v": [[3, 1], [2]]}).select(tf.col("v").list.eval(tf.element() ** 2)).to_dict()
+    {'v': [[9, 1], [4]]}
+    """
+    return Expr(_native.Expr.call("element", []))
 
 
 @checked

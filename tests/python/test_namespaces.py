@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tickframe as tf
-from tickframe.errors import ColumnNotFoundError, FormulaError, TypeMismatchError
+from tickframe.errors import ColumnNotFoundError, DataError, FormulaError, InvalidOperationError, TypeMismatchError
 
 
 @pytest.fixture
@@ -64,6 +64,65 @@ def test_list_functions_as_polars_calls_them(t: tf.Table) -> None:
     assert made.to_dicts()[1]["sum"] == 0
     assert made.to_dicts()[1]["max"] is None
     assert made.to_dicts()[2] == dict.fromkeys(made.columns)
+
+
+def test_elements_of_lists_in_a_live_table() -> None:
+    graph, x = tf.Graph(), tf.element()
+    live = tf.keyed_table({"id": int, "v": tf.List(int)}, key="id", graph=graph)
+    v = tf.col("v").list
+    made = live.with_columns(
+        off=v.eval(x - x.mean()), most=v.eval(x.filter(x > 1).sum()), nested=v.eval(x).list.eval(x + 1)
+    )
+    big = live.filter(v.eval(x > 2).list.eval(x.any()).list.first())
+    live.upsert({"id": [1, 2, 3, 4], "v": [[3, 1], None, [], [None, 2]]})
+    graph.step()
+    assert made.drop("id", "v").rows() == [
+        ([1.0, -1.0], [3], [4, 2]),
+        (None, None, None),
+        ([], [0], []),
+        ([None, 0.0], [2], [None, 3]),
+    ]
+    live.upsert({"id": [2, 4], "v": [[7], None]})
+    graph.step()
+    assert big["id"].to_list() == [1, 2]
+    assert made.drop("id", "v").rows()[1:] == [([0.0], [7], [8]), ([], [0], []), (None, None, None)]
+
+
+def test_what_elements_are_not() -> None:
+    t, x = tf.table({"v": [["1"], ["2", "one"]], "n": [1, 2]}), tf.element()
+    v = tf.col("v").list
+    with pytest.raises(DataError, match=r'row 1: element 1: "one".*no Int64.*element\(\)\.cast\(Int64\)'):
+        t.select(v.eval(x.cast(tf.Int64)))
+    assert t.select(v.eval(x.cast(tf.Int64)), on_error="null").rows() == [([1],), (None,)]
+    for body, why in (
+        (tf.col("n") + 1, "explode the lists to compute with columns"),
+        (x.cum_sum().over("n"), "explode the lists"),
+        (x.sum().over("n"), "leave over"),
+        (x.rolling_sum(2), "windows are over rows"),
+        (tf.formula("i"), "list.eval"),
+        (tf.udf(lambda s: s, returns=str, scalar=True)(x), "a function of yours"),
+        (x.rank("dense"), "explode the lists"),
+    ):
+        with pytest.raises(InvalidOperationError, match=why):
+            t.select(v.eval(body))
+    with pytest.raises(InvalidOperationError, match=r"tf\.element\(\) outside list\.eval"):
+        t.select(x + 1)
+    with pytest.raises(TypeMismatchError, match="upper"):
+        t.select(tf.lit([1, 2]).list.eval(x.str.to_uppercase()))
+    with pytest.raises(TypeMismatchError, match="it takes lists"):
+        t.select(tf.col("n").list.eval(x))
+    with pytest.raises(TypeMismatchError, match="it takes a condition"):
+        t.select(v.eval(x.filter(x)))
+
+
+def test_an_expression_of_elements_reads_back() -> None:
+    x, v = tf.element(), tf.col("v").list
+    scope = {name: getattr(tf, name) for name in ("col", "lit", "element", "when")}
+    for made in (v.eval(x * 2), v.eval(x.filter(x > x.mean())), v.eval((x - x.min()).cum_sum()), v.eval(x.shift(1))):
+        assert repr(eval(repr(made), scope)) == repr(made)
+        t = tf.table({"v": [[3, 1, None], []]})
+        plan = tf.Plan.from_json(t.select(made).plan.to_json())
+        assert repr(plan) == repr(t.select(made).plan)
 
 
 def test_struct_and_bytes(t: tf.Table) -> None:

@@ -246,6 +246,12 @@ impl PyExpr {
         self.expr().clone().running(runs, stamps).map(PyExpr::new).map_err(raised)
     }
 
+    /// Lists of what an expression makes of the elements of each list, and of them those for which `keep` is true.
+    fn list_eval(&self, body: &Bound<'_, PyExpr>, keep: Option<&Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
+        let keep = keep.map(|keep| keep.get().expr().clone());
+        self.expr().clone().list_eval(body.get().expr().clone(), keep).map(PyExpr::new).map_err(raised)
+    }
+
     /// Over groups: the list of a group's values in place of each column.
     fn over_groups(&self) -> PyExpr {
         PyExpr::new(self.expr().over_groups())

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 from tickframe import _native
 from tickframe.arguments import check_all
+from tickframe.chosen import Chosen
 from tickframe.namespaces import Namespace
 
 if TYPE_CHECKING:
-    from tickframe.expr import Expr
+    from tickframe.expr import Expr, IntoExpr
 
 __all__ = ["ListNamespace"]
 
@@ -58,6 +59,34 @@ class ListNamespace(Namespace):
         if isinstance(indices, (list, tuple)):
             indices = self._expr._of(_native.Expr.values(indices, "list.gather"))
         return self._call("gather", indices)
+
+    def eval(self, expr: IntoExpr | Chosen) -> Expr:
+        """What an expression of `tf.element` makes of the elements of each list, as polars has it.
+
+        A value for each element is a list as long as the list; one value, of an aggregate, a list of one element. The elements of
+        a list are one group, in their order: ``tf.element().sum()`` is of the list, ``shift`` and ``cum_sum`` stay within it.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"v": [[3, 1, 2], [], None, [5]]})
+        >>> v, x = tf.col("v").list, tf.element()
+        >>> t.select(twice=v.eval(x * 2), off=v.eval(x - x.min()))["twice"].to_list()
+        [[6, 2, 4], [], None, [10]]
+        >>> t.select(v.eval(x.filter(x > 1)))["v"].to_list(), t.select(v.eval(x.rank()))["v"].to_list()
+        ([[3, 2], [], None, [5]], [[3.0, 1.0, 2.0], [], None, [1.0]])
+
+        Args:
+            expr: an expression of `tf.element` and of values, or some elements: ``element().filter(...)``,
+                ``element().sort_by(...)``.
+
+        Raises:
+            InvalidOperationError: an expression that reads columns, other tables, or a function of yours.
+            DataError: an element of which there is no value; its row and its place are named.
+        """
+        if isinstance(expr, Chosen):
+            if expr._order is None and expr._where is not None:
+                return self._expr._of(self._expr._native.list_eval(expr._value._native, expr._where._native))
+            return self.eval(expr.implode()).list.first()
+        return self._expr._of(self._expr._native.list_eval(self._expr._from(expr, "list.eval")._native, None))
 
     def first(self) -> Expr:
         """The first element."""

@@ -50,6 +50,43 @@ NO_FACTOR = But(
     lambda _: None,
     "an aggregate of no value is null, but for sum and count",
 )
+E, P = tf.element(), pl.element()
+for data in ("lists", "float_lists", "small_lists"):
+    for mine, theirs in (
+        (E * 2 + 1, P * 2 + 1),
+        (E.is_null(), P.is_null()),
+        (E.fill_null(0), P.fill_null(0)),
+        (tf.when(E > 1).then(E).otherwise(0), pl.when(P > 1).then(P).otherwise(0)),
+        (E.shift(1), P.shift(1)),
+        (E.shift(-2), P.shift(-2)),
+        (E.len(), P.len().cast(pl.Int64)),
+        (E.count(), P.count().cast(pl.Int64)),
+        (E.first(), P.first()),
+        (E.last(), P.last()),
+        (E.filter(E > 1), P.filter(P > 1)),
+        (E.filter(E.is_null()), P.filter(P.is_null())),
+        (E.filter(E > 1).count(), P.filter(P > 1).count().cast(pl.Int64)),
+        (E.is_not_null().sum(), P.is_not_null().sum().cast(pl.Int64)),
+        (E * E.len(), P * P.len().cast(pl.Int64)),
+    ):
+        add("list.eval", data, L.eval(mine), polars=M.eval(theirs), zeros=False)
+for mine, theirs in (
+    (E - E.min(), P - P.min()),
+    (E.sum(), P.sum()),
+    (E.sum() + E.max(), P.sum() + P.max()),
+    ((E - E.mean()).abs().max(), (P - P.mean()).abs().max()),
+    (E / E.max(), P / P.max()),
+    (E.cum_sum(), P.cum_sum()),
+    (E.cum_max(reverse=True), P.cum_max(reverse=True)),
+    (E.forward_fill(), P.forward_fill()),
+    (E.rank(), P.rank()),
+    (E.diff(), P.diff()),
+    (E.sort_by(-E), P.sort_by(-P)),
+    (E.n_unique(), P.n_unique().cast(pl.Int64)),
+):
+    add("element", "small_lists", L.eval(mine), polars=M.eval(theirs), near=1e-12)
+add("list.eval", "text_lists", L.eval(E.str.to_uppercase()), polars=M.eval(P.str.to_uppercase()))
+add("list.eval", "text_lists", L.eval(E.str.len_chars().max()), polars=M.eval(P.str.len_chars().max().cast(pl.Int64)))
 add("list.arg_min", "small_lists", L.arg_min(), polars=M.arg_min())
 add("list.arg_max", "small_lists", L.arg_max(), polars=M.arg_max())
 add("list.median", "small_lists", L.median(), polars=M.median())

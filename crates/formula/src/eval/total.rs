@@ -59,6 +59,7 @@ impl Expr {
             | Expr::Host { .. }
             | Expr::Aggregate { .. }
             | Expr::Over { .. }
+            | Expr::Eval { .. }
             | Expr::InSet { .. } => None,
         }
     }

@@ -40,6 +40,7 @@ impl Names<'_> {
             Expr::When { branches, .. } => branches.first().map_or(Family::Unknown, |(_, value)| self.family(value)),
             Expr::Aggregate { .. } => Family::Unknown,
             Expr::InSet { .. } => Family::Other,
+            Expr::Eval { .. } => Family::List,
             Expr::Host { .. } => Family::Unknown,
             Expr::Over { input, .. } => self.family(input),
             Expr::Call { function, args } => match function.gives() {

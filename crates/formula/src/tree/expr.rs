@@ -80,6 +80,16 @@ pub enum Expr {
         /// Rows of one group have equal values of these; without them all rows are one group.
         window: Arc<Window>,
     },
+    /// Lists of what an expression makes of the elements of each list, of which [`Function::Item`] is one.
+    Eval {
+        /// The lists.
+        input: Arc<Expr>,
+        /// What is made of the elements. It reads nothing else, and stands for itself: it is no child.
+        body: Arc<Expr>,
+        /// Which elements are left, if not all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep: Option<Arc<Expr>>,
+    },
     /// Whether the value is in a set that lives elsewhere; null is in none unless `nulls_equal`.
     InSet {
         /// The value.
@@ -275,7 +285,7 @@ impl Expr {
             if *nodes > MAX_NODES {
                 return Err(Error::TooLarge { limit: MAX_NODES });
             }
-            expr.children().try_for_each(|child| walk(child, depth + 1, nodes))
+            expr.children().chain(expr.of_elements()).try_for_each(|child| walk(child, depth + 1, nodes))
         }
         walk(self, 1, &mut 0)
     }
@@ -286,6 +296,7 @@ impl Expr {
         fn walk(expr: &Expr) -> Result<(), Error> {
             match expr {
                 Expr::When { branches, .. } if branches.is_empty() => Err(Error::NoBranch),
+                Expr::Eval { .. } => expr.check_eval().and_then(|()| expr.children().try_for_each(walk)),
                 other => other.children().try_for_each(walk),
             }
         }
@@ -305,7 +316,7 @@ impl Expr {
     /// How deep it nests, and of how many nodes it is.
     pub fn size(&self) -> (usize, usize) {
         let add = |(depth, nodes): (usize, usize), (below, count): (usize, usize)| (depth.max(below), nodes + count);
-        let (below, nodes) = self.children().map(Expr::size).fold((0, 0), add);
+        let (below, nodes) = self.children().chain(self.of_elements()).map(Expr::size).fold((0, 0), add);
         (below + 1, nodes + 1)
     }
 
@@ -313,7 +324,7 @@ impl Expr {
     pub fn children(&self) -> Box<dyn Iterator<Item = &Expr> + '_> {
         match self {
             Expr::Column(_) | Expr::Literal(_) => Box::new(std::iter::empty()),
-            Expr::Alias(input, _) | Expr::Cast { input, .. } | Expr::InSet { input, .. } => {
+            Expr::Alias(input, _) | Expr::Cast { input, .. } | Expr::InSet { input, .. } | Expr::Eval { input, .. } => {
                 Box::new(std::iter::once(&**input))
             }
             Expr::Call { args, .. } | Expr::Host { args, .. } => Box::new(args.iter()),
@@ -345,6 +356,9 @@ impl Expr {
             Expr::Aggregate { kind, inputs } => {
                 Expr::Aggregate { kind: kind.clone(), inputs: inputs.iter().map(map).collect() }
             }
+            Expr::Eval { input, body, keep } => {
+                Expr::Eval { input: Arc::new(map(input)), body: Arc::clone(body), keep: keep.clone() }
+            }
             Expr::InSet { input, set, nulls_equal } => {
                 Expr::InSet { input: Arc::new(map(input)), set: set.clone(), nulls_equal: *nulls_equal }
             }
@@ -362,7 +376,10 @@ impl Expr {
         match self {
             Expr::Alias(_, name) | Expr::Column(name) => Ok(name.to_string()),
             Expr::Literal(_) => Ok("literal".to_owned()),
-            Expr::Cast { input, .. } | Expr::Over { input, .. } | Expr::InSet { input, .. } => input.output_name(),
+            Expr::Cast { input, .. }
+            | Expr::Over { input, .. }
+            | Expr::InSet { input, .. }
+            | Expr::Eval { input, .. } => input.output_name(),
             Expr::Call { function: Function::Struct(Struct::Field), args } => match &args[..] {
                 [_, Expr::Literal(Literal::Str(field))] => Ok(field.to_string()),
                 _ => args.first().map_or_else(|| Ok("field".to_owned()), Expr::output_name),

@@ -125,6 +125,8 @@ pub enum Function {
     Element,
     /// All cells of a column, as a list.
     Array,
+    /// An element of a list, in what is computed of elements.
+    Item,
     /// The start of the step.
     Now,
     /// A number drawn when the row is computed; with a seed the same for a row whenever it is.

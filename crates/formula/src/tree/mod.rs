@@ -7,6 +7,7 @@ pub(crate) mod family;
 pub(crate) mod function;
 pub(crate) mod host;
 pub(crate) mod json;
+mod list_eval;
 pub(crate) mod literal;
 pub(crate) mod name;
 pub(crate) mod namespaces;

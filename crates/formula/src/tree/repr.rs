@@ -37,6 +37,10 @@ impl Expr {
                 let nulls_equal = if *nulls_equal { ", nulls_equal=True" } else { "" };
                 format!("{}.is_in({}{nulls_equal})", input.to_python(), set.text)
             }
+            Expr::Eval { input, body, keep } => {
+                let kept = keep.as_ref().map(|keep| format!(".filter({})", keep.to_python())).unwrap_or_default();
+                format!("{}.list.eval({}{kept})", input.to_python(), body.to_python())
+            }
             Expr::Over { input, window } if window.rolling.is_some() => rolling(input, window),
             Expr::Over { input, window } if window.runs.is_some() => running(input, window),
             Expr::Over { input, window } => format!("{}.over({})", input.to_python(), over(window)),

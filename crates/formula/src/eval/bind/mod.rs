@@ -10,6 +10,7 @@ mod elementwise;
 mod format;
 mod host;
 mod list;
+mod list_eval;
 mod lists;
 mod literal;
 mod nodes;
@@ -178,6 +179,9 @@ impl Binder<'_> {
             Expr::Cast { input, to, strict } => self.cast_expr(input, to, *strict, expr).map(Term::Node),
             Expr::When { branches, otherwise } => self.when(branches, otherwise.as_deref()),
             Expr::Aggregate { kind, .. } => Err(Error::UnexpectedAggregate { name: kind.name() }),
+            Expr::Eval { input, body, keep } => {
+                self.list_eval(input, body, keep.as_deref(), &expr.to_python()).map(Term::Node)
+            }
             Expr::Over { .. } | Expr::InSet { .. } => Err(Error::Unsupported {
                 what: expr.to_python(),
                 advice: "make a column of it with with_columns first",

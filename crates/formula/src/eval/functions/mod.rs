@@ -14,6 +14,7 @@ pub(crate) mod elementwise;
 pub(crate) mod format;
 pub(crate) mod instants;
 pub(crate) mod list;
+pub(crate) mod list_eval;
 pub(crate) mod list_made;
 pub(crate) mod list_order;
 pub(crate) mod list_pairs;
