@@ -48,9 +48,12 @@ def row_bounds(
     return _bounds(operation, state_ttl, "max_rows", max_rows, when_full)
 
 
-def held(operation: str, table: Table, bounds: dict[str, object] | None) -> Table:
-    """The rows of a table that an operation over it holds."""
-    return table if bounds is None else made(operation, {"held_rows": bounds}, table)
+def held(operation: str, bounds: dict[str, object] | None, *tables: Table) -> list[Table]:
+    """The rows of tables that a join of them holds; where nothing was said, and one never ends, that is told."""
+    if bounds is None:
+        warn_of_rows(operation, *tables)
+        return list(tables)
+    return [made(operation, {"held_rows": bounds}, table) for table in tables]
 
 
 def _bounds(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native
 from tickframe.arguments import check_all
-from tickframe.bounds import held, row_bounds, warn_of_rows
+from tickframe.bounds import held, row_bounds
 from tickframe.describe import short
 from tickframe.durations import distance
 from tickframe.given import given
@@ -95,9 +95,7 @@ class InOrder:
         """
         right = given("join_asof", "the other side", other)
         bounds = row_bounds("join_asof", state_ttl, max_rows, when_full)
-        left, right = (held("join_asof", table, bounds) for table in (itself(self), right))
-        if bounds is None:
-            warn_of_rows("join_asof", left, right)
+        left, right = held("join_asof", bounds, itself(self), right)
         options = _nearest_in_order(
             "join_asof",
             on,
@@ -205,6 +203,9 @@ class InOrder:
         aggs: Expr | Iterable[Expr | Iterable[Expr]],
         *,
         on_error: OnError = "fail",
+        state_ttl: float | str | _dt.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """All rows of this table, each with aggregates of the rows of `other` that lie in its range, as both tables change.
 
@@ -228,6 +229,9 @@ class InOrder:
                 commas between them.
             aggs: aggregates of columns of `other`, of `tf.agg` or expressions, and expressions of such.
             on_error: what becomes of rows whose aggregated value cannot be computed: `"fail"`, `"null"` or `"drop"`.
+            state_ttl: how long rows are held, as in `join`.
+            max_rows: how many rows of each live table are held, as in `join`.
+            when_full: as in `join`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -243,8 +247,10 @@ class InOrder:
         if aggs is None:
             raise TypeError("range_join: aggs is an aggregate or a list of them, such as tf.len(), not None")
         made_of = aggregates("range_join", right, [aggs], {})
+        bounds = row_bounds("range_join", state_ttl, max_rows, when_full)
+        left, right = held("range_join", bounds, itself(self), right)
         return table_of(
-            _native.range_join("range_join", self._native, right._native, json.dumps(how), made_of, on_error)
+            _native.range_join("range_join", left._native, right._native, json.dumps(how), made_of, on_error)
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from tickframe import _native
 from tickframe.arguments import check_all, checked
-from tickframe.bounds import held, row_bounds, warn_of_rows
+from tickframe.bounds import held, row_bounds
 from tickframe.describe import named, short
 from tickframe.foreign import array_like
 from tickframe.given import given
@@ -131,9 +131,8 @@ class Joins:
             MatchError: a key has more rows than `validate` says. Of a live table it is the cause of its failure.
             ResourceError: more pairs than there is memory for.
         """
-        left, right = _held(
-            "join", itself(self), given("join", "the other side", other), state_ttl, max_rows, when_full
-        )
+        bounds = row_bounds("join", state_ttl, max_rows, when_full)
+        left, right = held("join", bounds, itself(self), given("join", "the other side", other))
         if how not in _HOWS:
             one_of = ", ".join(f'"{word}"' for word in _HOWS[:-1])
             raise ValueError(
@@ -192,7 +191,9 @@ class Joins:
             MatchError: a row meets several right rows. Of a live table it is the cause of its failure.
         """
         right = given("natural_join", "the other side", other)
-        left, right = _held("natural_join", itself(self), right, state_ttl, max_rows, when_full)
+        left, right = held(
+            "natural_join", row_bounds("natural_join", state_ttl, max_rows, when_full), itself(self), right
+        )
         if multiple not in {"error", "first", "last"}:
             raise ValueError(f'natural_join: multiple must be "error", "first" or "last", not {short(multiple)}')
         if on_error not in {"fail", "null", "drop"}:
@@ -215,6 +216,9 @@ class Joins:
         *,
         suffix: str | None = None,
         nulls_equal: bool = False,
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """All rows of this table, each with the columns of the one row of `other` that has its key.
 
@@ -233,6 +237,9 @@ class Joins:
             joins: right columns, ``"C"`` or ``"New = Old"``; all but the keys without it.
             suffix: appended to a right name that this table has too; without it such a name is an error.
             nulls_equal: whether a null key matches a null key.
+            state_ttl: how long rows are held, as in `join`. A row whose match was let go before it has none, which is an error.
+            max_rows: how many rows of each live table are held, as in `join`.
+            when_full: as in `join`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -247,7 +254,8 @@ class Joins:
             "matches": "one",
             "nulls_equal": nulls_equal,
         }
-        return made("exact_join", {"natural_join": options}, self, right)
+        left, right = held("exact_join", row_bounds("exact_join", state_ttl, max_rows, when_full), itself(self), right)
+        return made("exact_join", {"natural_join": options}, left, right)
 
     def where_in(self, set_table: Table | Frame, cols: Names, *, nulls_equal: bool = False) -> Table:
         """The rows whose key is among the keys of `set_table`, as both change.
@@ -341,6 +349,9 @@ class Joins:
         *predicates: IntoExpr | Iterable[IntoExpr],
         suffix: str = "_right",
         on_error: OnError = "fail",
+        state_ttl: float | str | datetime.timedelta | None = None,
+        max_rows: int | None = None,
+        when_full: WhenFull = "evict",
     ) -> Table:
         """Every pair of a row of this table and a row of `other` for which every predicate is true, as both tables change.
 
@@ -361,6 +372,9 @@ class Joins:
             *predicates: Boolean expressions over the columns of both tables; a bare string is a Boolean column.
             suffix: appended to a right name that this table has too, in the predicates as in the result.
             on_error: what becomes of pairs whose predicate cannot be computed: `"fail"`, or left out with `"null"` or `"drop"`.
+            state_ttl: how long rows are held, as in `join`.
+            max_rows: how many rows of each live table are held, as in `join`.
+            when_full: as in `join`.
 
         Raises:
             ColumnNotFoundError: an unknown column.
@@ -381,7 +395,9 @@ class Joins:
         }
         pairs_of = made("join_where", {"join": options}, own, others)
         tests = pairs_of._expressions("join_where", predicates, {})
-        return table_of(_native.join_where("join_where", self._native, right._native, tests, suffix, on_error))
+        bounds = row_bounds("join_where", state_ttl, max_rows, when_full)
+        left, right = held("join_where", bounds, itself(self), right)
+        return table_of(_native.join_where("join_where", left._native, right._native, tests, suffix, on_error))
 
 
 @checked
@@ -391,6 +407,9 @@ def multi_join(
     *,
     suffix: str | None = None,
     nulls_equal: bool = False,
+    state_ttl: float | str | datetime.timedelta | None = None,
+    max_rows: int | None = None,
+    when_full: WhenFull = "evict",
 ) -> Table:
     """One row for each key that any of several tables has, with the columns of the row that each table has for it.
 
@@ -409,6 +428,9 @@ def multi_join(
         on: key columns, which all of them have.
         suffix: appended to a column that an earlier table has too and that is no key; without it such a name is an error.
         nulls_equal: whether a null key matches a null key. Without it a null key is a row that no table has columns for.
+        state_ttl: how long rows are held, as in `Table.join`.
+        max_rows: how many rows of each live table are held, as in `Table.join`.
+        when_full: as in `Table.join`.
 
     Raises:
         ColumnNotFoundError: a table without one of the keys.
@@ -426,22 +448,8 @@ def multi_join(
     if not each:
         raise ValueError("multi_join: give at least one table")
     options = {"on": names_of([on], "multi_join"), "nulls_equal": nulls_equal, "suffix": suffix}
-    return made("multi_join", {"multi_join": options}, *each)
-
-
-def _held(
-    operation: str,
-    left: Table,
-    right: Table,
-    state_ttl: float | str | datetime.timedelta | None,
-    max_rows: int | None,
-    when_full: str,
-) -> tuple[Table, Table]:
-    """The rows of both tables that a join of them holds."""
-    bounds = row_bounds(operation, state_ttl, max_rows, when_full)
-    if bounds is None:
-        warn_of_rows(operation, left, right)
-    return held(operation, left, bounds), held(operation, right, bounds)
+    bounds = row_bounds("multi_join", state_ttl, max_rows, when_full)
+    return made("multi_join", {"multi_join": options}, *held("multi_join", bounds, *each))
 
 
 def _set(operation: str, set_table: object, cols: Names) -> tuple[list[tuple[str, str]], Table]:

@@ -150,6 +150,37 @@ def test_natural_and_asof_joins_take_bounds(g: tf.Graph) -> None:
     assert nearest["y"].to_list() == [6]
 
 
+def test_joins_of_ranges_predicates_and_many_tables_take_bounds(g: tf.Graph) -> None:
+    left, right = fed(g, tf.append_table), fed(g, tf.append_table)
+    others = right.select("k", u="t", y="x")
+    sums = left.range_join(others, on="k, x <= y", aggs=col("y").sum().alias("s"), max_rows=2)
+    pairs = left.join_where(others, col("k") == col("k_right"), col("x") < col("y"), max_rows=2)
+    both = tf.multi_join([left.select("k", "x"), others.select("k", "y")], on="k", max_rows=2)
+    feed(left, (0, "a", 1), (1, "b", 2))
+    feed(right, (0, "a", 10), (0, "b", 20))
+    assert sums["s"].to_list() == [10, 20]
+    assert pairs.select("k", "x", "y").rows() == [("a", 1, 10), ("b", 2, 20)]
+    assert both.rows() == [("a", 1, 10), ("b", 2, 20)]
+    left.append({"k": "c", "t": at(2), "x": 3})
+    right.append({"k": "c", "t": at(2), "x": 30})
+    g.step()
+    assert sums.drop("t").rows() == [("b", 2, 20), ("c", 3, 30)]
+    assert pairs.select("k", "x", "y").rows() == [("b", 2, 20), ("c", 3, 30)]
+    assert both.rows() == [("b", 2, 20), ("c", 3, 30)]
+    for made in (sums, pairs, both):
+        assert (made.counters()["held_rows"], made.counters()["evicted_rows"]) == (4, 2)
+
+
+def test_an_exact_join_lets_both_sides_go(g: tf.Graph) -> None:
+    left, right = fed(g, tf.append_table), fed(g, tf.append_table)
+    exact = left.exact_join(right.select("k", y="x"), on="k", joins="y", max_rows=1)
+    for k, x in [("a", 1), ("b", 2)]:
+        left.append({"k": k, "t": at(0), "x": x})
+        right.append({"k": k, "t": at(0), "x": x * 10})
+        g.step()
+    assert exact.drop("t").rows() == [("b", 2, 20)]
+
+
 def test_too_many_rows_may_be_an_error(g: tf.Graph) -> None:
     left, right = fed(g), fed(g)
     met = left.join(right, on="k", max_rows=1, when_full="error")
