@@ -4,8 +4,6 @@
 //! of its own beside the elements, made of lists by the function of lists of that name, and the rest is computed element by
 //! element.
 
-use std::sync::Arc;
-
 use arrow_schema::{DataType, Field, Schema};
 
 use super::{Binder, bind_part};
@@ -15,6 +13,7 @@ use crate::eval::functions::list_eval::{Column, Part, Program, kernel};
 use crate::tree::aggregate::Aggregate;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, List};
+use crate::tree::literal::Literal;
 use crate::tree::name::ColumnName;
 use crate::tree::quantile::Interpolation;
 use crate::tree::runs::{Ranking, Runs, RunsOf};
@@ -216,7 +215,7 @@ fn aggregated(kind: &Aggregate, mut lists: Vec<Expr>, expr: &Expr) -> Result<Exp
     match least {
         None => Ok(made),
         Some(least) => {
-            let enough = Expr::call(Function::GreaterEqual, vec![count, Expr::literal(least)])?;
+            let enough = Expr::call(Function::GreaterEqual, vec![count, Expr::Literal(Literal::UInt(least))])?;
             Expr::when(vec![(enough, made)], None)
         }
     }
