@@ -164,7 +164,9 @@ bin | col("t").dt.bin("1h")
         "Lists: list",
         "A null list gives null; reductions leave null elements out.",
         "list",
-        "",
+        """
+eval | col("v").list.eval(tf.element() * 2)
+""",
     ),
     (
         "Structs and bytes: struct, bin",

@@ -45,7 +45,12 @@ OnError: TypeAlias = Literal["fail", "null", "drop"]
 
 ON_ERROR = ("fail", "null", "drop")
 """What `on_error` may be."""
-_CHOICES = {"OnError": ON_ERROR, "PrecisionLoss": ("error", "truncate"), "WhenFull": ("error", "wait")}
+_CHOICES = {
+    "OnError": ON_ERROR,
+    "PrecisionLoss": ("error", "truncate"),
+    "WhenFull": ("error", "wait"),
+    "WhenManyHeld": ("evict", "error"),
+}
 
 
 def flag(value: object, operation: str, parameter: str) -> None:

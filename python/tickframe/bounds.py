@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-WhenFull = Literal["evict", "error"]
+WhenManyHeld = Literal["evict", "error"]
 
 
 def group_bounds(

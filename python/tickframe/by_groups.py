@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from tickframe import _native
 from tickframe.agg import Everywhere
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tickframe.arguments import OnError
-    from tickframe.bounds import WhenFull
+    from tickframe.bounds import WhenManyHeld
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
     from tickframe.partitioned import PartitionedTable
@@ -90,7 +90,7 @@ class ByGroups:
                 "aggregates alone"
             )
         [partition] = partitions
-        rest = [item for item in flat if not isinstance(item, Partition)]
+        rest = cast("list[Expr]", [item for item in flat if not isinstance(item, Partition)])
         table = itself(self)
         facts = table.agg_by(rest, by=keys) if rest else None
         taken = keys if facts is None else facts.columns
@@ -105,7 +105,7 @@ class ByGroups:
         *,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_groups: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
         keep_results: bool = False,
     ) -> Table:
         """One row of each distinct combination of values.
@@ -147,7 +147,7 @@ class ByGroups:
         initial_groups: Table | None = None,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_groups: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
         keep_results: bool = False,
     ) -> Table:
         """One row a group: aggregates of `tf.agg` or expressions; without `by` one row for the whole table.

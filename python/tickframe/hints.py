@@ -486,7 +486,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "list": frozenset(
         _words(
             """
-            agg all any concat count_matches eval explode filter gather_every sample set_difference set_intersection
+            agg all any concat count_matches explode filter gather_every sample set_difference set_intersection
             set_symmetric_difference set_union shift to_array to_map to_struct
             """
         )

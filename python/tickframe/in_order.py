@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
-    from tickframe.bounds import WhenFull
+    from tickframe.bounds import WhenManyHeld
     from tickframe.expr import Expr
     from tickframe.joins import Frame
     from tickframe.names import Names
@@ -65,7 +65,7 @@ class InOrder:
         suffix: str = "_right",
         state_ttl: float | str | _dt.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """All rows of this table, each with the right row nearest in order.
 
@@ -205,7 +205,7 @@ class InOrder:
         on_error: OnError = "fail",
         state_ttl: float | str | _dt.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """All rows of this table, each with aggregates of the rows of `other` that lie in its range, as both tables change.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tickframe._native import Table as NativeTable
     from tickframe.arguments import OnError
-    from tickframe.bounds import WhenFull
+    from tickframe.bounds import WhenManyHeld
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
     from tickframe.table import Table
@@ -67,7 +67,7 @@ class Joins:
         coalesce: bool | None = None,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """Every pair of a row of this table and a row of `other` that has its key, as both tables change.
 
@@ -166,7 +166,7 @@ class Joins:
         on_error: OnError = "fail",
         state_ttl: float | str | datetime.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """All rows of this table, each with the columns of the one row of `other` that has its key, or nulls.
 
@@ -218,7 +218,7 @@ class Joins:
         nulls_equal: bool = False,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """All rows of this table, each with the columns of the one row of `other` that has its key.
 
@@ -351,7 +351,7 @@ class Joins:
         on_error: OnError = "fail",
         state_ttl: float | str | datetime.timedelta | None = None,
         max_rows: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
     ) -> Table:
         """Every pair of a row of this table and a row of `other` for which every predicate is true, as both tables change.
 
@@ -409,7 +409,7 @@ def multi_join(
     nulls_equal: bool = False,
     state_ttl: float | str | datetime.timedelta | None = None,
     max_rows: int | None = None,
-    when_full: WhenFull = "evict",
+    when_full: WhenManyHeld = "evict",
 ) -> Table:
     """One row for each key that any of several tables has, with the columns of the row that each table has for it.
 

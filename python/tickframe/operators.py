@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickframe import _native
-from tickframe.arguments import check_all, text
+from tickframe.arguments import ON_ERROR, check_all, choice, text
 from tickframe.bounds import group_bounds, warn_of_groups
 from tickframe.describe import named, short
 from tickframe.expr import Expr, flatten, spread
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from tickframe.arguments import OnError
-    from tickframe.bounds import WhenFull
+    from tickframe.bounds import WhenManyHeld
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
     from tickframe.names import Names
@@ -92,7 +92,7 @@ class UpdateBy:
         reset: IntoExpr | None = None,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_groups: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
         on_error: OnError = "fail",
     ) -> Table:
         """All columns, and beside them columns that are computed from the rows of each group, in row order.
@@ -134,6 +134,7 @@ class UpdateBy:
             TypeMismatchError: a column of a type that the operator does not take.
             InvalidOperationError: a new column of the name of a key.
         """
+        choice(on_error, "update_by", "on_error", ON_ERROR)
         table = itself(self)
         keys = [] if by is None else names_of([by], "update_by")
         operators: list[dict[str, object]] = []

@@ -47,7 +47,6 @@ class RollingGroups:
         """
         taken = {*self._by, self._on}
         made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
-        how = {"by": self._by, "on": self._on, "window": {"frame": {"range": self._window}, "least": 0}}
         own = [*self._by, *([] if self._on in self._by else [self._on])]
         names = [each.output_name() for each in made]
         # Aggregates may have the names of the columns that they are of: none but those of the result are in the way.
@@ -56,9 +55,10 @@ class RollingGroups:
             if name in wide.columns and name not in own:
                 apart[name] = f"{name} of the window {at}"
         made = [each.alias(apart.get(name, name)) for each, name in zip(made, names, strict=True)]
-        rolled = table_of(_native.rolling("rolling", wide._native, json.dumps(how), made, self._on_error))
-        chosen = rolled.select(*own, *(apart.get(name, name) for name in names))
-        return chosen.rename({held: name for name, held in apart.items()}) if apart else chosen
+        chosen = [*((name, name) for name in own), *((apart.get(name, name), name) for name in names)]
+        window = {"frame": {"range": self._window}, "least": 0}
+        how = {"by": self._by, "on": self._on, "window": window, "chosen": chosen}
+        return table_of(_native.rolling("rolling", wide._native, json.dumps(how), made, self._on_error))
 
 
 def of_period(period: object, offset: object, closed: str) -> dict[str, object]:

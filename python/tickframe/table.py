@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tickframe.arguments import OnError
-    from tickframe.bounds import WhenFull
+    from tickframe.bounds import WhenManyHeld
     from tickframe.control import Filter, Selectable
     from tickframe.dtypes import DataType
     from tickframe.expr import IntoExpr
@@ -593,7 +593,7 @@ class Table(
         initial_groups: Table | None = None,
         state_ttl: float | str | datetime.timedelta | None = None,
         max_groups: int | None = None,
-        when_full: WhenFull = "evict",
+        when_full: WhenManyHeld = "evict",
         keep_results: bool = False,
         **named: IntoExpr,
     ) -> GroupBy:

@@ -274,6 +274,7 @@ WRONG: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda t: t.group_by("k", state_ttl=-1).len(), ValueError, "state_ttl must be 0 or longer"),
     (lambda t: t.group_by("k", state_ttl="soon").len(), ValueError, "no span of time"),
     (lambda t: t.group_by("k", max_groups=5, when_full="wait").len(), ValueError, "when_full must be"),
+    (lambda t: t.join(t, on="k", max_rows=5, when_full=5), TypeError, 'when_full must be "evict" or "error", not 5'),
     (lambda t: t.group_by("k", state_ttl=5, when_full="error").len(), ValueError, "say how many"),
     (lambda t: t.group_by("k", keep_results=True).len(), ValueError, "say state_ttl= or max_groups="),
     (lambda t: t.group_by(max_groups=5).agg(n=tf.len()), tf.errors.InvalidOperationError, "name the keys"),

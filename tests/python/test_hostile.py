@@ -722,6 +722,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("from_arrow", "data"): lambda w: pa.table({"x": [1]}),
     ("Schema", "columns"): lambda w: {"x": int},
     ("str.split", "by"): lambda w: ",",
+    ("list.eval", "expr"): lambda w: tf.element(),
     ("read_json", "source"): lambda w: FILES["ndjson"],
     ("scan_ndjson", "source"): lambda w: FILES["ndjson"],
     ("read_parquet", "source"): lambda w: FILES["parquet"],

@@ -108,7 +108,7 @@ def test_what_elements_are_not() -> None:
     with pytest.raises(InvalidOperationError, match=r"tf\.element\(\) outside list\.eval"):
         t.select(x + 1)
     with pytest.raises(TypeMismatchError, match="upper"):
-        t.select(tf.lit([1, 2]).list.eval(x.str.to_uppercase()))
+        t.select(tf.concat_list("n").list.eval(x.str.to_uppercase()))
     with pytest.raises(TypeMismatchError, match="it takes lists"):
         t.select(tf.col("n").list.eval(x))
     with pytest.raises(TypeMismatchError, match="it takes a condition"):

@@ -393,7 +393,7 @@ def test_operators_without_columns_are_of_all_that_they_take() -> None:
         (
             lambda: DH.rolling_formula_tick("n", col("x"), rev_ticks=2),
             TypeError,
-            "rolling_formula_tick: formula is an expression",
+            "rolling_formula_tick: formula is a text such as",
         ),
     ],
 )
@@ -438,3 +438,10 @@ def test_windows_do_not_drift_over_a_million_rows(g: tf.Graph) -> None:
     assert set(shown["std"]) == {0.0}
     assert set(shown["mean"]) == {0.1}
     assert set(shown["total"]) == {math.fsum([0.1] * 100)}
+
+
+def test_expressions_over_aggregates_of_what_is_computed():
+    frame = pl.DataFrame({"t": [1, 2, 3, 5], "x": [1, 4, 2, 8]})
+    made = [((c("x") * 2).max() * 100 + c("x").sum()).alias("m") - (c("x") + 1).min() for c in (tf.col, pl.col)]
+    ours = tf.table(frame).rolling("t", period=2).agg(made[0].alias("m"))
+    assert ours.rows() == frame.rolling("t", period="2i").agg(made[1].alias("m")).rows()

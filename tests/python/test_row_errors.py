@@ -363,8 +363,8 @@ def test_windows_over_rows_pass_over_rows(g):
     )
     t.append({"t": [1, 2, 3, 4], "x": ["1", "one", "400", "3"]})
     g.step()
-    assert null.drop("x").rows() == [(1, 1, 100), (2, 1, 100), (3, 400, None), (4, 403, None)]
-    assert drop.drop("x").rows() == [(1, 1, 100)]
+    assert null.rows() == [(1, 1, 100), (2, 1, 100), (3, 400, None), (4, 403, None)]
+    assert drop.rows() == [(1, 1, 100)]
     assert {row["operation"] for row in null.errors.to_dicts()} == {"rolling"}
     assert {row["row_key"] for row in null.errors.to_dicts()} == {1, 2, 3}
     with pytest.raises(ValueError, match='on_error must be "fail", "null" or "drop"'):
@@ -408,10 +408,10 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
     taking = {name for name in makes_tables if "on_error" in inspect.signature(getattr(tf.Table, name)).parameters}
     assert taking == {
         "agg_all_by", "agg_by", "cast", "filter", "join_where", "lazy_update", "natural_join", "pivot", "range_join", "select",
-        "select_distinct", "update", "update_view", "view", "where", "where_one_of", "with_columns",
+        "select_distinct", "update", "update_by", "update_view", "view", "where", "where_one_of", "with_columns",
     }  # fmt: skip
     # What takes no expression computes nothing of a row. An order has a place for each row, so a key that cannot be computed
-    # fails the table, `fill_nan` takes what stands for NaN, and of the values of `update_by` the rows behind run on.
+    # fails the table, `fill_nan` takes what stands for NaN, and `partitioned_agg_by` has rows that stand in a table of their own.
     parameters = {name: inspect.signature(getattr(tf.Table, name)).parameters.values() for name in makes_tables}
     computing = {name for name, given in parameters.items() if any("Expr" in str(each.annotation) for each in given)}
     assert computing - {
@@ -420,7 +420,7 @@ def test_every_operation_takes_it_or_has_nothing_that_can_fail_on_a_row():
         "top_k",
         "bottom_k",
         "fill_nan",
-        "update_by",
+        "partitioned_agg_by",
     } == taking - {
         "natural_join",
         "cast",

@@ -258,7 +258,7 @@ impl Stage {
                     let made = aggregated(output)?.unaliased().clone().over(moving)?.alias(output.0.as_str());
                     return ask(columns(vec![made], true, Materialization::Stored), one);
                 }
-                let how = RollingOptions { by: by.clone(), on: on.clone(), window };
+                let how = RollingOptions { by: by.clone(), on: on.clone(), window, chosen: None };
                 ask(
                     Op::Rolling {
                         how,

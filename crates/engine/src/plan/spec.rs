@@ -323,6 +323,9 @@ pub struct RollingOptions {
     pub on: Option<String>,
     /// The window.
     pub window: Rolling,
+    /// The columns of the result, each with its name there; without it all of the table, and behind them the aggregates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Vec<(String, String)>>,
 }
 
 impl RollingOptions {

@@ -227,13 +227,18 @@ impl Expr {
 
     /// What runs on from row to row. `stamps`: by which, if it goes by stamps.
     pub fn running(self, runs: Runs, stamps: Option<Expr>) -> Result<Expr, Error> {
-        if self.is_aggregate() {
+        if self.is_aggregate() && !self.reads_elements() {
             return Err(Error::Unsupported {
                 what: format!("{} of an aggregate, as in {},", runs.name(), self.to_python()),
                 advice: "say of which groups the aggregate is: .over(keys)",
             });
         }
         self.over(Window { order: stamps.into_iter().collect(), runs: Some(runs), ..Window::default() })
+    }
+
+    /// Whether it is of the elements of lists, and stands within [`Expr::Eval`].
+    fn reads_elements(&self) -> bool {
+        matches!(self, Expr::Call { function: Function::Item, .. }) || self.children().any(Expr::reads_elements)
     }
 
     /// Whether a window that moves along, or a value that runs on, stands anywhere in it.

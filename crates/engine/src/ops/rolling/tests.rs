@@ -13,14 +13,14 @@ use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
 
 fn rows(by: &[&str], back: i64, ahead: i64, least: u64) -> RollingOptions {
     let by = by.iter().map(|key| (*key).to_owned()).collect();
-    RollingOptions { by, on: None, window: Moving { frame: Wanted::Rows { back, ahead }, least } }
+    RollingOptions { by, on: None, window: Moving { frame: Wanted::Rows { back, ahead }, least }, chosen: None }
 }
 
 fn range(by: &[&str], on: &str, back: i64, ahead: i64, ordered: bool) -> RollingOptions {
     let by = by.iter().map(|key| (*key).to_owned()).collect();
     let (back, ahead) = (Reach::Whole(back), Reach::Whole(ahead));
     let frame = Wanted::Range { back, ahead, closed: Closed::Both, ordered };
-    RollingOptions { by, on: Some(on.to_owned()), window: Moving { frame, least: 0 } }
+    RollingOptions { by, on: Some(on.to_owned()), window: Moving { frame, least: 0 }, chosen: None }
 }
 
 fn aggregate(kind: Aggregate, of: &str, name: &str) -> Expr {

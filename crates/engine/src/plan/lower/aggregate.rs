@@ -4,7 +4,7 @@
 use formula::hidden::next_hidden;
 use formula::{ColumnName, Expr};
 
-use super::beside::{StagedExpr, stage_inputs};
+use super::beside::{StagedExpr, stage_inputs, stage_inputs_from};
 use super::computed::{ColumnOptions, Columns};
 use super::held::Held;
 use super::hidden::taken;
@@ -50,7 +50,7 @@ pub(super) fn grouped(
     let (on_error, Which { standing, held }) = (how.on_error, which);
     let (table, initial) = (tables[0], tables.get(1).copied());
     let names = keys.iter().map(Expr::output_name).collect::<Result<Vec<String>, _>>()?;
-    let Parts { mut parts, over } = Parts::of(call, table, &names, expressions)?;
+    let Parts { mut parts, over, .. } = Parts::of(call, table, &names, expressions)?;
     let is_column = |expression: &Expr| matches!(expression.unaliased(), Expr::Column(_));
     let of_key = |(key, name): (&Expr, &String)| StagedExpr {
         becomes: Some(name.clone()),
@@ -98,19 +98,21 @@ pub(super) struct Parts {
     pub(super) parts: Vec<(ColumnName, Expr)>,
     /// Expressions over those columns and the keys; none if the aggregates are all that is asked for.
     pub(super) over: Vec<Expr>,
+    /// The first hidden name that is free beside those of the table and of the parts.
+    next: usize,
 }
 
 impl Parts {
     pub(super) fn of(call: &Call, table: &Table, keys: &[String], expressions: &[Expr]) -> Result<Parts, Error> {
         let mut parts = Vec::new();
+        let mut next = next_hidden(table.schema());
         if expressions.iter().all(|expression| matches!(expression.unaliased(), Expr::Aggregate { .. })) {
             for expression in expressions {
                 parts.push((expression.output_column()?, expression.unaliased().clone()));
             }
-            return Ok(Parts { parts, over: Vec::new() });
+            return Ok(Parts { parts, over: Vec::new(), next });
         }
         let mut over = Vec::new();
-        let mut next = next_hidden(table.schema());
         for expression in expressions {
             let name = expression.output_name()?;
             let made = taken_apart(expression.unaliased(), &name, &mut parts, &mut next);
@@ -130,7 +132,7 @@ impl Parts {
             }
             over.push(made.alias(name));
         }
-        Ok(Parts { parts, over })
+        Ok(Parts { parts, over, next })
     }
 
     /// The table with a column for each input of an aggregate that is none, the aggregates of columns, each named, and the
@@ -142,7 +144,7 @@ impl Parts {
         on_error: OnError,
         columns: Columns,
     ) -> Result<(Table, Vec<Expr>, Vec<Expr>), Error> {
-        let Parts { mut parts, over } = self;
+        let Parts { mut parts, over, next } = self;
         let staged: Vec<StagedExpr> = parts
             .iter()
             .flat_map(|(name, part)| part.children().map(move |input| (name, input)))
@@ -152,8 +154,8 @@ impl Parts {
                 stored: !matches!(input.unaliased(), Expr::Column(_)),
             })
             .collect();
-        let (wide, read) =
-            stage_inputs(call, table, &staged, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
+        let how = ColumnOptions { on_error, ..ColumnOptions::STORED };
+        let (wide, read) = stage_inputs_from(next, call, table, &staged, how, columns)?;
         let mut read = read.into_iter();
         for (_, part) in &mut parts {
             if let Expr::Aggregate { inputs, .. } = part {

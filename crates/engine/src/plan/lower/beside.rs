@@ -26,9 +26,20 @@ pub(super) fn stage_inputs(
     how: ColumnOptions<'_>,
     columns: Columns,
 ) -> Result<(Table, Vec<Expr>), Error> {
+    stage_inputs_from(next_hidden(table.schema()), call, table, expressions, how, columns)
+}
+
+/// [`stage_inputs`] where hidden names below `next` are given to columns that stand beside these later.
+pub(super) fn stage_inputs_from(
+    mut next: usize,
+    call: &Call,
+    table: &Table,
+    expressions: &[StagedExpr],
+    how: ColumnOptions<'_>,
+    columns: Columns,
+) -> Result<(Table, Vec<Expr>), Error> {
     let mut hidden: Vec<Expr> = Vec::new();
     let mut known: Vec<(&Expr, ColumnName)> = Vec::new();
-    let mut next = next_hidden(table.schema());
     let mut read = Vec::new();
     for StagedExpr { becomes, expression, stored } in expressions {
         let bare = expression.unaliased();

@@ -10,7 +10,7 @@ use super::computed::{ColumnOptions, Columns};
 use super::over::without_hidden;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::ops::Rolling;
+use crate::ops::{Project, Rolling};
 use crate::plan::spec::RollingOptions;
 use crate::row_errors::{Faults, OnError};
 use crate::table::handle::Table;
@@ -35,13 +35,21 @@ pub(super) fn rolling(
     }
     let (wide, named, over) = Parts::of(call, table, &[], expressions)?.staged(call, table, on_error, columns)?;
     let faults = wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
-    let made = call.attach(&Rolling::new(&call.method, &wide, how, &named)?, std::slice::from_ref(&wide))?;
+    let bare = RollingOptions { chosen: None, ..how.clone() };
+    let made = call.attach(&Rolling::new(&call.method, &wide, &bare, &named)?, std::slice::from_ref(&wide))?;
+    let faults = faults.as_ref();
+    let last = ColumnOptions { on_error, faults, ..ColumnOptions::STORED };
+    let made = if over.is_empty() { made } else { columns(call, &made, &over, last)? };
+    if let Some(chosen) = &how.chosen {
+        let place = |(held, name): &(String, String)| Ok((made.column_index(&call.method, held)?, name.clone()));
+        let chosen = chosen.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
+        let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref().or(faults));
+        return call.attach(&project, std::slice::from_ref(&made));
+    }
     if over.is_empty() && wide.width() == table.width() {
         return Ok(made);
     }
-    let how = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
-    let made = if over.is_empty() { made } else { columns(call, &made, &over, how)? };
-    without_hidden(call, table, &made, expressions, faults.as_ref())
+    without_hidden(call, table, &made, expressions, faults)
 }
 
 /// The table with the aggregates of these windows beside its rows. `by` and `order` are columns.
@@ -57,6 +65,6 @@ pub(super) fn beside(
         return Err(Error::internal(&call.method, "a window that does not move"));
     };
     let ranged = matches!(rolling.frame, Frame::Range { .. });
-    let how = RollingOptions { by, on: order.into_iter().next().filter(|_| ranged), window: rolling };
+    let how = RollingOptions { by, on: order.into_iter().next().filter(|_| ranged), window: rolling, chosen: None };
     call.attach(&Rolling::new(&call.method, table, &how, parts)?, std::slice::from_ref(table))
 }

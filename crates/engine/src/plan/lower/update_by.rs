@@ -68,12 +68,21 @@ pub(in crate::plan) fn update_by(
         staged_reset = staged_reset.map(|reset| computed_first(&reset, &mut hidden));
         wide = hidden.columns_as(call, table, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
     }
-    let faults = wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
+    let faults_of =
+        |wide: &Table| wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
+    if let Some(reset) = staged_reset.as_mut().filter(|_| on_error != OnError::Fail) {
+        // Where it cannot be computed is known before rows are counted.
+        let (name, faults) = (reset.hidden(taken(&mut next)), faults_of(&wide));
+        let how = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+        wide = columns(call, &wide, &[over(reset, by)?.alias(&name)], how)?;
+        *reset = Expr::column(name.as_str());
+    }
+    let faults = faults_of(&wide);
     let last = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
     let (inputs, reset) = (&staged[..], staged_reset.as_ref());
     if let Some(reset) = reset {
         let name = reset.hidden(taken(&mut next));
-        wide = columns(call, &wide, &[numbered(reset, by)?.alias(&name)], last)?;
+        wide = columns(call, &wide, &[numbered(reset, by)?.alias(&name)], ColumnOptions::STORED)?;
         runs.push(name.to_string());
     }
     let by = &runs[..];

@@ -192,7 +192,7 @@ fn law_of_windows() {
                 ColumnOptions { all: false, ..ColumnOptions::STORED },
             )?;
             let window = Rolling { frame: Frame::Rows { back: 1, ahead: 0 }, least: 1 };
-            let how = RollingOptions { by: vec!["g".to_owned()], on: None, window };
+            let how = RollingOptions { by: vec!["g".to_owned()], on: None, window, chosen: None };
             let aggregates = vec![sum(narrow(Expr::column("v"))).alias("s")];
             apply(Op::Rolling { how, aggregates, on_error: way }, "rolling", &[thin])
         };
