@@ -51,7 +51,8 @@ impl Source {
             (true, _) => Kind::Blink,
             (false, key) => match (tape.chance(40), key) {
                 (false, _) => Kind::Input,
-                (true, Some(_)) if tape.chance(100) => Kind::Keyed,
+                // Row keys of a keyed table are its own.
+                (true, Some(_)) if tape.chance(100) && !spec.moves_change_values() => Kind::Keyed,
                 (true, _) => Kind::Append,
             },
         }

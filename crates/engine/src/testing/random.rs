@@ -26,6 +26,8 @@ pub struct TableSpec {
     keyed: Option<usize>,
     /// For a source that appends and says so.
     appends: bool,
+    /// Values are made of row keys: they change where rows only move.
+    keys_are_values: bool,
 }
 
 /// The kinds of sources.
@@ -65,6 +67,7 @@ pub fn table_of(columns: &str) -> TableSpec {
         blink: None,
         keyed: None,
         appends: false,
+        keys_are_values: false,
     }
 }
 
@@ -195,6 +198,18 @@ impl TableSpec {
     pub fn schema(&self) -> Arc<Schema> {
         let fields = self.columns.iter().map(|(name, data_type, _)| Field::new(name, data_type.clone(), true));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// For an operation that makes values of row keys: where rows only move, rows below are modified, and the keys are those that
+    /// the steps say.
+    pub fn keys_are_values(mut self) -> TableSpec {
+        self.keys_are_values = true;
+        self
+    }
+
+    /// Whether rows below may be modified where rows only move.
+    pub fn moves_change_values(&self) -> bool {
+        self.keys_are_values
     }
 
     /// The most steps a case over this table takes.

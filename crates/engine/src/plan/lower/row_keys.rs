@@ -112,7 +112,7 @@ mod tests {
             Wanted::new("most", Aggregator::Max, "key"),
         ];
         check_law(
-            &any_table(),
+            &any_table().keys_are_values(),
             300,
             Compare::ByKey(vec!["k".to_owned()]),
             |table| aggregate("agg_by", table, &keys, &made, OnError::Fail),
@@ -126,7 +126,7 @@ mod tests {
         let [first, _] = both();
         let first = first.unaliased().clone().over(window).expect("over groups").alias("first");
         check_law(
-            &any_table(),
+            &any_table().keys_are_values(),
             200,
             Compare::ByPosition,
             |table| columns("with_columns", table, std::slice::from_ref(&first), ColumnOptions::STORED),
