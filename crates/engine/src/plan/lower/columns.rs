@@ -151,7 +151,8 @@ pub(in crate::plan) fn rolling(
 ) -> Result<Table, Error> {
     if let Some((wide, read)) = with_row_keys(call, table, expressions)? {
         let made = rolled(call, &wide, how, &read, on_error, columns)?;
-        return without_hidden(call, table, &made, expressions, None);
+        // Columns that are chosen leave the row keys out by themselves.
+        return if how.chosen.is_some() { Ok(made) } else { without_hidden(call, table, &made, expressions, None) };
     }
     rolled(call, table, how, expressions, on_error, columns)
 }
