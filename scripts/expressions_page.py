@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+import math
 import re
 import sys
 from pathlib import Path
@@ -72,6 +73,8 @@ rolling_min | col("n").rolling_min(2)
 rolling_max | col("n").rolling_max(2)
 rolling_std | col("n").rolling_std(2)
 rolling_var | col("n").rolling_var(2)
+rolling_skew | col("n").rolling_skew(3)
+rolling_kurtosis | col("n").rolling_kurtosis(3)
 rolling_median | col("n").rolling_median(2)
 rolling_quantile | col("n").rolling_quantile(0.5, window_size=2)
 rolling_sum_by | col("x").rolling_sum_by("n", 3)
@@ -211,6 +214,8 @@ def cell(value: object) -> str:
             return "null"
         case bool():
             return str(value).lower()
+        case float() if math.isnan(value):
+            return "NaN"
         case float():
             return f"{value:.5g}" if value != round(value) else repr(value)
         case list():

@@ -182,6 +182,37 @@ class Aggregates:
         """
         return self._aggregate("product")
 
+    def skew(self, *, bias: bool = True) -> Expr:
+        """How far the values lean to one side: their third central moment, in standard deviations. A changed group is read again.
+
+        Null of no value, NaN of values that are all the same, and where one is NaN or infinite.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2, 4, 4, 9]}).select(tf.col("x").skew().round(6)).to_dict()
+        {'x': [0.859117]}
+
+        Args:
+            bias: whether it is of these values alone; with ``False`` an estimate of that of all from which they were drawn,
+                null of fewer than 3.
+        """
+        return self._aggregate("skew", bias=bias)
+
+    def kurtosis(self, *, fisher: bool = True, bias: bool = True) -> Expr:
+        """How heavy the tails of the values are: their fourth central moment over the square of their variance, less 3.
+
+        Null of no value, NaN of values that are all the same, and where one is NaN or infinite. A changed group is read again.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [1, 2, 4, 9]}).select(a=tf.col("x").kurtosis(), b=tf.col("x").kurtosis(fisher=False)).to_dicts()
+        [{'a': -1.0, 'b': 2.0}]
+
+        Args:
+            fisher: whether that of the normal distribution, 3, is subtracted.
+            bias: whether it is of these values alone; with ``False`` an estimate of that of all from which they were drawn,
+                null of fewer than 4.
+        """
+        return self._aggregate("kurtosis", fisher=fisher, bias=bias)
+
     def implode(self) -> Expr:
         """All values in the order of their rows, null or not, as a list. A changed group is read again.
 

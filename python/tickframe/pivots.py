@@ -36,15 +36,15 @@ __all__: list[str] = []
 
 PivotAggregate: TypeAlias = (
     "Literal['abs_sum', 'all', 'any', 'approx_n_unique', 'arg_max', 'arg_min', 'count', 'count_distinct', "
-    "'first', 'freeze', 'implode', 'last', 'len', 'max', 'mean', 'median', 'min', 'n_unique', 'nan_max', "
-    "'nan_min', 'null_count', 'only', 'product', 'std', 'sum', 'var'] "
+    "'first', 'freeze', 'implode', 'kurtosis', 'last', 'len', 'max', 'mean', 'median', 'min', 'n_unique', 'nan_max', "
+    "'nan_min', 'null_count', 'only', 'product', 'skew', 'std', 'sum', 'var'] "
     "| Callable[[Any], Expr]"
 )
 
 _MOST_COLUMNS = 1 << 12
 _NAMES = """
-    abs_sum all any approx_n_unique arg_max arg_min count count_distinct first freeze implode last len max mean
-    median min n_unique nan_max nan_min null_count only product std sum var
+    abs_sum all any approx_n_unique arg_max arg_min count count_distinct first freeze implode kurtosis last len max mean
+    median min n_unique nan_max nan_min null_count only product skew std sum var
 """
 _AGGREGATES = tuple(_NAMES.split())
 

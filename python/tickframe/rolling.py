@@ -120,6 +120,8 @@ class Rolls:
         def median(self) -> Expr: ...
         def std(self, ddof: int = 1) -> Expr: ...
         def var(self, ddof: int = 1) -> Expr: ...
+        def skew(self, *, bias: bool = True) -> Expr: ...
+        def kurtosis(self, *, fisher: bool = True, bias: bool = True) -> Expr: ...
         def quantile(self, quantile: float, interpolation: Interpolation = "nearest") -> Expr: ...
 
     def _rolled(
@@ -310,6 +312,54 @@ class Rolls:
             ddof: subtracted from the number of values in the divisor.
         """
         return self._rolled("rolling_var", self.var(ddof), window_size, weights, min_samples, center, before, after)
+
+    def rolling_skew(
+        self,
+        window_size: int | None = None,
+        *,
+        bias: bool = True,
+        min_samples: int | None = None,
+        center: bool = False,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Expr:
+        """How far the values in a window lean to one side, as `skew` gives it; the window moves along with the row.
+
+        Args:
+            window_size: as in `rolling_sum`.
+            bias: as in `skew`.
+            min_samples: as in `rolling_sum`.
+            center: as in `rolling_sum`.
+            before: as in `rolling_sum`.
+            after: as in `rolling_sum`.
+        """
+        skew = self.skew(bias=bias)
+        return self._rolled("rolling_skew", skew, window_size, None, min_samples, center, before, after)
+
+    def rolling_kurtosis(
+        self,
+        window_size: int | None = None,
+        *,
+        fisher: bool = True,
+        bias: bool = True,
+        min_samples: int | None = None,
+        center: bool = False,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> Expr:
+        """How heavy the tails of the values in a window are, as `kurtosis` gives it; the window moves along with the row.
+
+        Args:
+            window_size: as in `rolling_sum`.
+            fisher: as in `kurtosis`.
+            bias: as in `kurtosis`.
+            min_samples: as in `rolling_sum`.
+            center: as in `rolling_sum`.
+            before: as in `rolling_sum`.
+            after: as in `rolling_sum`.
+        """
+        kurtosis = self.kurtosis(fisher=fisher, bias=bias)
+        return self._rolled("rolling_kurtosis", kurtosis, window_size, None, min_samples, center, before, after)
 
     def rolling_median(
         self,

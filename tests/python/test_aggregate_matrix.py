@@ -50,6 +50,12 @@ def weighted(rows: Cells) -> float:
     return math.fsum(share * square for share, square in both) / below if below > 0 else math.nan
 
 
+def moment(found: list[Any], power: int) -> float:
+    middle = statistics.fmean(found)
+    square = math.fsum((x - middle) ** 2 for x in found) / len(found)
+    return math.fsum((x - middle) ** power for x in found) / len(found) / square ** (power / 2) if square else math.nan
+
+
 def place(rows: Cells, most: Callable[[list[Any]], Any]) -> Any:
     return some(values(rows), lambda v: [x for x, _ in rows].index(most(v)))
 
@@ -68,6 +74,8 @@ MODEL: dict[str, Callable[[Cells], Any]] = {
     "corr": lambda rows: some(pairs(rows), correlation, 2),
     "weighted_var": lambda rows: some(pairs(rows), weighted, 2),
     "weighted_std": lambda rows: some(pairs(rows), lambda p: math.sqrt(weighted(p)), 2),
+    "skew": lambda rows: some(values(rows), lambda v: moment(v, 3)),
+    "kurtosis": lambda rows: some(values(rows), lambda v: moment(v, 4) - 3),
     "count": lambda rows: len(values(rows)),
     "len": len,
     "n_unique": lambda rows: len({x for x, _ in rows}),

@@ -55,6 +55,43 @@ def test_quantiles_equal_those_of_polars(part, interpolation):
         assert found == [pytest.approx(value, rel=1e-15) for value in wanted]
 
 
+SHAPES = [
+    [],
+    [1.0],
+    [1.0, 1.0],
+    [1.0, 2.0],
+    [1.0, 2.0, 4.0],
+    [None, 3.0, 1.0, 4.0, 1.0],
+    [2.0, 2.0, 2.0, 2.0],
+    [1e9 + 1, 1e9 + 2, 1e9 + 4, 1e9 + 9],
+    [0.0, NAN, 1.0, 2.0],
+    [math.inf, 1.0, 2.0, 3.0],
+]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("values", SHAPES, ids=map(str, range(len(SHAPES))))
+def test_skew_and_kurtosis_equal_those_of_polars(values, bias):
+    def made(c):
+        return {
+            "skew": c("x").skew(bias=bias),
+            "fisher": c("x").kurtosis(bias=bias),
+            "pearson": c("x").kurtosis(fisher=False, bias=bias),
+        }
+
+    frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
+    found, wanted = tf.table(frame).select(**made(col)).to_dicts(), frame.select(**made(pl.col)).to_dicts()
+    for name, value in wanted[0].items():
+        assert found[0][name] == (value if value is None else pytest.approx(value, rel=1e-9, nan_ok=True)), name
+    whole = [value for value in values if value is not None and math.isfinite(value)]
+    kept = tf.table({"x": [*whole, 5.0]})
+    live = tf.keyed_table({"x": float, "n": int}, key="n", graph=tf.Graph())
+    shape = live.select(**made(col))
+    live.upsert([{"x": x, "n": n} for n, x in enumerate([*whole, 7.0])]).wait()
+    live.upsert([{"x": 5.0, "n": len(whole)}]).wait()
+    assert repr(shape.snapshot().to_dicts()) == repr(kept.select(**made(col)).to_dicts())
+
+
 def test_medians_and_products():
     ours, theirs = both(m=(col("x").median(), pl.col("x").median()))
     assert ours == theirs
@@ -266,11 +303,16 @@ def test_what_they_refuse():
         blink.group_by("x").agg(n=col("x").implode())
 
 
-@pytest.mark.parametrize("name", ["rolling_count", "rolling_skew", "rolling_map", "rolling_rank_by", "rle_id"])
-def test_running_values_name_the_remedy(name):
-    with pytest.raises(InvalidOperationError, match=f"{name}: .*update_by.*list functions of implode"):
-        getattr(col("x"), name)()
-    assert not hasattr(col("x"), name)
+def test_running_values_name_the_remedy():
+    with pytest.raises(InvalidOperationError, match=r"rle_id: .*update_by.*list functions of implode"):
+        col("x").rle_id()
+    assert not hasattr(col("x"), "rle_id")
+
+
+@pytest.mark.parametrize("name", ["rolling_map", "rolling_rank", "rolling_rank_by"])
+def test_windows_of_other_names_tell_the_operator(name):
+    with pytest.raises(AttributeError, match=rf"no '{name}'; .*update_by\.rolling_formula_ti(ck|me)"):
+        getattr(col("x"), name)(2)
 
 
 def test_an_unknown_method_is_told_with_the_nearest():
@@ -548,8 +590,8 @@ def test_each_aggregate_of_all_columns():
 
 @pytest.mark.parametrize(
     "name",
-    ["abs_sum", "approx_n_unique", "arg_max", "arg_min", "count", "freeze", "count_distinct", "implode", "n_unique", "nan_max", "nan_min", "null_count", "only",
-     "product", "std", "var", "sum", "mean", "median", "min", "max", "first", "last", "len"],
+    ["abs_sum", "approx_n_unique", "arg_max", "arg_min", "count", "freeze", "count_distinct", "implode", "kurtosis", "n_unique", "nan_max", "nan_min", "null_count",
+     "only", "product", "skew", "std", "var", "sum", "mean", "median", "min", "max", "first", "last", "len"],
 )  # fmt: skip
 def test_pivots_take_aggregates_by_name(name):
     t = tf.table({"day": [1, 1, 1, 2], "side": ["b", "s", "b", "s"], "x": [1, 2, 3, None]})

@@ -164,6 +164,7 @@ ELSEWHERE = {
         ("random", "randomBool", "randomDouble", "randomFloat", "randomGaussian", "randomInt", "randomLong"), "test_random.py"
     ),
     "over": "test_over.py",
+    "rolling_kurtosis": "test_rolling.py", "rolling_skew": "test_rolling.py",
     **dict.fromkeys(
         (f"rolling_{name}{by}" for by in ("", "_by")
          for name in ("sum", "mean", "min", "max", "std", "var", "median", "quantile")),
@@ -182,7 +183,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         ("abs_sum", "approx_n_unique", "approx_quantile", "arg_max", "arg_min", "count_distinct", "count_where", "freeze",
-         "implode", "list.arg_sort", "median", "only", "product", "quantile", "weighted_mean", "weighted_std", "weighted_sum",
+         "implode", "kurtosis", "list.arg_sort", "median", "only", "product", "quantile", "skew", "weighted_mean", "weighted_std", "weighted_sum",
          "weighted_var"),
         "test_aggregates.py",
     ),

@@ -226,7 +226,7 @@ def test_the_words() -> None:
     assert said(lambda: t.rollup) == "a table has no 'rollup': it is not there yet"
     assert said(lambda: t.melt) == "a table has no 'melt'; here it is unpivot"
     assert said(lambda: t.group_by("x").pivot).startswith("groups have no 'pivot'; here it is t.pivot(on, on_columns")
-    assert said(lambda: X.skew) == "an expression has no 'skew': it is not there yet"
+    assert said(lambda: X.mode) == "an expression has no 'mode': it is not there yet"
     assert said(lambda: X.list.explode) == ".list has no 'explode': it is not there yet"
     assert said(lambda: X.str.upper) == ".str has no 'upper'; here it is to_uppercase()"
     assert said(lambda: X.name.sufix).endswith("did you mean 'suffix'?")

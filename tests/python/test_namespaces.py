@@ -223,6 +223,8 @@ AGGREGATES: dict[str, tuple[object, ...]] = {
     "quantile": (0.3,),
     "std": (),
     "var": (),
+    "skew": (),
+    "kurtosis": (),
     "product": (),
     "arg_min": (),
     "arg_max": (),

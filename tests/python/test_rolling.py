@@ -37,6 +37,8 @@ def close(found: list[object], wanted: list[object]) -> bool:
     def same(one: object, other: object) -> bool:
         if one is None or other is None:
             return one is other
+        if math.isnan(other):  # type: ignore[arg-type]
+            return math.isnan(one)  # type: ignore[arg-type]
         return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)  # type: ignore[arg-type]
 
     return len(found) == len(wanted) and all(map(same, found, wanted))
@@ -66,6 +68,21 @@ def test_windows_of_rows_as_polars_has_them(size: int, least: int | None, center
         ]
         quantile = c("x").rolling_quantile(0.3, "linear", window_size=size, **how).alias("r_q")
         return [*plain, quantile, *(each.over("k").name.suffix("_k") for each in [*plain, quantile])]
+
+    check(tf.table(given).with_columns(made(col)), given.with_columns(made(pl.col)))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("size", "least", "center"), [(3, None, False), (6, 2, True), (9, 1, True), (50, 1, False)])
+def test_shapes_of_windows_as_polars_has_them(size: int, least: int | None, center: bool, bias: bool) -> None:
+    given = frame(size, 60).with_columns(s=pl.lit(3.0), x=pl.col("x").fill_null(1.5))
+
+    def made(c) -> list:
+        how = {"min_samples": least, "center": center, "bias": bias}
+        return [
+            *(c(of).rolling_skew(size, **how).alias(f"r_skew_{of}") for of in "xs"),
+            *(c("x").rolling_kurtosis(size, fisher=f, **how).alias(f"r_kurtosis_{f}") for f in (True, False)),
+        ]
 
     check(tf.table(given).with_columns(made(col)), given.with_columns(made(pl.col)))
 

@@ -26,6 +26,7 @@ fn aggregate_of(aggregator: &ops::Aggregator) -> Aggregate {
             SettingKind::Whole(_) => Given::Whole(text.parse().expect("a whole number")),
             SettingKind::Part => Given::Number(text.parse().expect("a number")),
             SettingKind::Word(_) => Given::Word(text),
+            SettingKind::Flag => Given::Flag(text == "True"),
         };
         kind.set(setting, value).expect("what the model takes is taken");
     }

@@ -204,6 +204,7 @@ impl PyExpr {
             let value = match kind.setting(setting) {
                 Given::Whole(number) => number.into_py_any(py)?,
                 Given::Number(number) => number.into_py_any(py)?,
+                Given::Flag(flag) => flag.into_py_any(py)?,
                 Given::Word(word) => word.into_py_any(py)?,
             };
             Ok((setting.name, setting.required, value))
@@ -330,6 +331,9 @@ fn given(aggregate: &str, setting: &Setting, value: &Bound<'_, PyAny>) -> PyResu
             value.extract().map_err(|_| PyValueError::new_err(setting.refused(aggregate, &cells::shown(value))))?,
         ),
         SettingKind::Part => Given::Number(value.extract()?),
+        SettingKind::Flag => Given::Flag(
+            value.extract().map_err(|_| PyValueError::new_err(setting.refused(aggregate, &cells::shown(value))))?,
+        ),
         SettingKind::Word(_) => Given::Word(value.extract()?),
     })
 }

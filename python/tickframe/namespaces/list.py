@@ -303,6 +303,14 @@ class ListNamespace(Namespace):
         """The variance; null of one element with ``ddof=1``."""
         return self._call("var", ddof=ddof)
 
+    def skew(self, *, bias: bool = True) -> Expr:
+        """How far the elements lean to one side, as `Expr.skew` gives it."""
+        return self._call("skew", bias=bias)
+
+    def kurtosis(self, *, fisher: bool = True, bias: bool = True) -> Expr:
+        """How heavy the tails of the elements are, as `Expr.kurtosis` gives it."""
+        return self._call("kurtosis", fisher=fisher, bias=bias)
+
     def arg_min(self) -> Expr:
         """The place of the least element, the first of equal ones; null of nothing."""
         return self._call("arg_min")

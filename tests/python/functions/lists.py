@@ -91,6 +91,11 @@ add("list.arg_min", "small_lists", L.arg_min(), polars=M.arg_min())
 add("list.arg_max", "small_lists", L.arg_max(), polars=M.arg_max())
 add("list.median", "small_lists", L.median(), polars=M.median())
 add("list.std", "small_lists", L.std(), polars=M.std(), near=1e-15)
+for bias in (True, False):
+    add("list.skew", "small_lists", L.skew(bias=bias), polars=M.eval(P.skew(bias=bias)).list.first(), near=1e-9)
+    for fisher in (True, False):
+        mine, theirs = L.kurtosis(fisher=fisher, bias=bias), P.kurtosis(fisher=fisher, bias=bias)
+        add("list.kurtosis", "small_lists", mine, polars=M.eval(theirs).list.first(), near=1e-9)
 add("list.var", "small_lists", L.var(), polars=M.var(), near=1e-15)
 add(
     "list.quantile",

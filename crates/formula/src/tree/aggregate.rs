@@ -47,6 +47,18 @@ pub enum Aggregate {
         /// Subtracted from the count in the divisor.
         ddof: u8,
     },
+    /// How far the values lean to one side: the third central moment, in standard deviations.
+    Skew {
+        /// Whether it is of these values alone, and no estimate of that of all from which they were drawn.
+        bias: bool,
+    },
+    /// How heavy the tails of the values are: the fourth central moment over the square of the variance.
+    Kurtosis {
+        /// Whether that of the normal distribution, 3, is subtracted.
+        fisher: bool,
+        /// Whether it is of these values alone, and no estimate of that of all from which they were drawn.
+        bias: bool,
+    },
     /// The covariance of pairs.
     Cov {
         /// Subtracted from the count in the divisor.
@@ -203,11 +215,13 @@ type Rule = fn(&Aggregate, &DataType) -> Result<DataType, &'static str>;
 
 const MIN_COUNT: Setting = Setting::new("min_count", SettingKind::Whole(u64::MAX));
 const DDOF: Setting = Setting::new("ddof", SettingKind::Whole(u8::MAX as u64));
+const FISHER: Setting = Setting::new("fisher", SettingKind::Flag);
+const BIAS: Setting = Setting::new("bias", SettingKind::Flag);
 const PART: Setting = Setting { required: true, named: false, ..Setting::new("quantile", SettingKind::Part) };
 const INTERPOLATION: Setting =
     Setting { named: false, ..Setting::new("interpolation", SettingKind::Word(&Interpolation::NAMES)) };
 
-static DECLARED: [Declaration; 27] = [
+static DECLARED: [Declaration; 29] = [
     Declaration::new(Aggregate::Sum { min_count: 0 }, "sum", "col(\"x\").sum()", sum_type)
         .with(&[MIN_COUNT])
         .called("sum_"),
@@ -218,6 +232,12 @@ static DECLARED: [Declaration; 27] = [
     Declaration::new(Aggregate::NanMax, "nan_max", "col(\"x\").nan_max()", number).of(Asks::Ordered).passing(),
     Declaration::new(Aggregate::Std { ddof: 1 }, "std", "col(\"n\").std()", spread_type).with(&[DDOF]).called("std"),
     Declaration::new(Aggregate::Var { ddof: 1 }, "var", "col(\"n\").var()", spread_type).with(&[DDOF]).called("var"),
+    Declaration::new(Aggregate::Skew { bias: true }, "skew", "col(\"n\").skew()", spread_type)
+        .with(&[BIAS])
+        .reading(Reads::Whole),
+    Declaration::new(KURTOSIS, "kurtosis", "col(\"n\").kurtosis()", spread_type)
+        .with(&[FISHER, BIAS])
+        .reading(Reads::Whole),
     Declaration::new(Aggregate::Cov { ddof: 1 }, "cov", "tf.cov(\"n\", \"x\")", spread_type).with(&[DDOF]).of_pairs(),
     Declaration::new(Aggregate::Corr, "corr", "tf.corr(\"n\", \"x\")", spread_type).of_pairs(),
     Declaration::new(Aggregate::WeightedVar, "weighted_var", "col(\"x\").weighted_var(\"n\")", spread_type)
@@ -277,6 +297,7 @@ static DECLARED: [Declaration; 27] = [
         .called("freeze"),
 ];
 
+const KURTOSIS: Aggregate = Aggregate::Kurtosis { fisher: true, bias: true };
 const QUANTILE: Aggregate = Aggregate::Quantile { part: Part::HALF, interpolation: Interpolation::Nearest };
 
 impl Aggregate {
@@ -308,6 +329,8 @@ impl Aggregate {
             (Aggregate::Std { ddof } | Aggregate::Var { ddof } | Aggregate::Cov { ddof }, "ddof") => {
                 Given::Whole((*ddof).into())
             }
+            (Aggregate::Skew { bias } | Aggregate::Kurtosis { bias, .. }, "bias") => Given::Flag(*bias),
+            (Aggregate::Kurtosis { fisher, .. }, "fisher") => Given::Flag(*fisher),
             (Aggregate::Quantile { part, .. } | Aggregate::ApproxQuantile { part }, "quantile") => {
                 Given::Number(part.get())
             }
@@ -338,6 +361,8 @@ impl Aggregate {
             ) => {
                 *part = Part::new(*number).ok_or_else(refused)?;
             }
+            (Aggregate::Skew { bias } | Aggregate::Kurtosis { bias, .. }, "bias", Given::Flag(flag)) => *bias = *flag,
+            (Aggregate::Kurtosis { fisher, .. }, "fisher", Given::Flag(flag)) => *fisher = *flag,
             (Aggregate::Quantile { interpolation, .. }, "interpolation", Given::Word(word)) => {
                 *interpolation = Interpolation::named(word).ok_or_else(refused)?;
             }

@@ -73,6 +73,13 @@ pub enum List {
     Var {
         ddof: u8,
     },
+    Skew {
+        bias: bool,
+    },
+    Kurtosis {
+        fisher: bool,
+        bias: bool,
+    },
     Median,
     /// The element at a part of the way from the least to the greatest, which is the second argument.
     Quantile,
@@ -103,6 +110,10 @@ impl List {
             }
             List::Ranges { closed } => vec![("closed", OptionValue::Flag(closed))],
             List::Std { ddof } | List::Var { ddof } => vec![("ddof", OptionValue::Small(ddof))],
+            List::Skew { bias } => vec![("bias", OptionValue::Flag(bias))],
+            List::Kurtosis { fisher, bias } => {
+                vec![("fisher", OptionValue::Flag(fisher)), ("bias", OptionValue::Flag(bias))]
+            }
             _ => vec![],
         }
     }

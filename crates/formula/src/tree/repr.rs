@@ -295,6 +295,7 @@ fn aggregate(kind: &Aggregate, inputs: &[Expr]) -> String {
         let text = match &value {
             Given::Whole(number) => number.to_string(),
             Given::Number(number) => float(*number),
+            flag @ Given::Flag(_) => flag.to_string(),
             Given::Word(word) => quoted(word),
         };
         let given = setting.required || value != declared.kind.setting(setting);

@@ -9,6 +9,8 @@ pub enum Given {
     Whole(u64),
     /// A number.
     Number(f64),
+    /// Yes or no.
+    Flag(bool),
     /// One of a few words.
     Word(String),
 }
@@ -18,6 +20,8 @@ impl Display for Given {
         match self {
             Given::Whole(number) => write!(out, "{number}"),
             Given::Number(number) => write!(out, "{number}"),
+            Given::Flag(true) => write!(out, "True"),
+            Given::Flag(false) => write!(out, "False"),
             Given::Word(word) => write!(out, "{word:?}"),
         }
     }
@@ -30,6 +34,8 @@ pub enum SettingKind {
     Whole(u64),
     /// A number from 0 to 1.
     Part,
+    /// Yes or no.
+    Flag,
     /// One of these words.
     Word(&'static [&'static str]),
 }
@@ -60,6 +66,7 @@ impl Setting {
                 format!("{aggregate}: {} is a whole number from 0 to {most}, not {shown}", self.name)
             }
             SettingKind::Part => format!("{} is from 0 to 1, not {shown}", self.name),
+            SettingKind::Flag => format!("{aggregate}: {} is True or False, not {shown}", self.name),
             SettingKind::Word(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
                 let (last, first) = quoted.split_last().expect("there are words to choose from");

@@ -4,6 +4,7 @@
 
 use crate::ops::groups::groups;
 use crate::ops::pairs::{correlation, weighted_variance};
+use crate::ops::shape::{kurtosis, skew};
 use crate::ops::spread::{covariance, floats, root, variance};
 use crate::sum::{allowance, exact_sum};
 use crate::table::{Fault, Row, Table};
@@ -32,6 +33,11 @@ pub enum Aggregator {
     Var(u64),
     /// The standard deviation with these delta degrees of freedom.
     Std(u64),
+    /// The third central moment in standard deviations; as an estimate if it says false.
+    Skew(bool),
+    /// The fourth central moment over the square of the variance, less 3 if the first says so; as an estimate if the
+    /// second says false.
+    Kurtosis(bool, bool),
     /// The covariance of two columns with these delta degrees of freedom.
     Cov(u64),
     /// The correlation of two columns.
@@ -69,10 +75,13 @@ pub enum Aggregator {
 impl Aggregator {
     /// The name under which users call it, and its options in order, as text.
     pub fn call(&self) -> (&'static str, Vec<String>) {
+        let named = |flag: bool| if flag { "True".to_owned() } else { "False".to_owned() };
         let plain = match self {
             Aggregator::Sum(least) => return ("sum", vec![least.to_string()]),
             Aggregator::Var(ddof) => return ("var", vec![ddof.to_string()]),
             Aggregator::Std(ddof) => return ("std", vec![ddof.to_string()]),
+            Aggregator::Skew(bias) => return ("skew", vec![named(*bias)]),
+            Aggregator::Kurtosis(fisher, bias) => return ("kurtosis", vec![named(*fisher), named(*bias)]),
             Aggregator::Cov(ddof) => return ("cov", vec![ddof.to_string()]),
             Aggregator::Quantile(part, between) => {
                 return ("quantile", vec![format!("{part:?}"), format!("{between:?}").to_lowercase()]);
@@ -116,6 +125,8 @@ impl Aggregator {
             NanMax,
             Var(1),
             Std(1),
+            Skew(true),
+            Kurtosis(true, true),
             Cov(1),
             Corr,
             WeightedVar,
@@ -228,6 +239,8 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
         Aggregator::NanMax => extreme(&values, true),
         Aggregator::Var(ddof) => variance(&values, *ddof),
         Aggregator::Std(ddof) => root(&variance(&values, *ddof)),
+        Aggregator::Skew(bias) => skew(&values, *bias),
+        Aggregator::Kurtosis(fisher, bias) => kurtosis(&values, *fisher, *bias),
         Aggregator::Cov(_) | Aggregator::Corr | Aggregator::WeightedVar | Aggregator::WeightedStd => {
             let other = input.index_of(&aggregate.inputs[1]);
             let pairs: Vec<(&Value, &Value)> = rows.iter().map(|row| (&row[at], &row[other])).collect();

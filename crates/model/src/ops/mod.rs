@@ -29,6 +29,7 @@ mod rename;
 mod rolling;
 mod running;
 mod select;
+mod shape;
 mod shift_over;
 mod sort;
 mod spread;

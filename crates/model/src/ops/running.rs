@@ -168,7 +168,9 @@ fn weighted(cells: &[&Value], how: &Ewm) -> Value {
     }
     let greatest = taken.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
     if how.of == EwmOf::Sum {
-        let sum = taken.iter().map(|(weight, number)| weight * number).sum::<f64>();
+        // Each from the one before, since one that was too great for a float stays so.
+        let heard = cells.iter().map(|cell| cell.as_number()).filter(|number| number.is_some() || !how.ignore_nulls);
+        let sum = heard.fold(0.0, |sum, number| sum * (1.0 - how.alpha) + number.unwrap_or(0.0));
         let bound = greatest * taken.len() as f64 * 1e-9 + LEAST;
         return if sum.is_finite() { Value::Near(sum, bound) } else { Value::Float(sum) };
     }

@@ -48,6 +48,8 @@ pub(crate) fn state_of(
         | Aggregate::Last
         | Aggregate::Freeze
         | Aggregate::Implode
+        | Aggregate::Skew { .. }
+        | Aggregate::Kurtosis { .. }
         | Aggregate::ArgMin
         | Aggregate::ArgMax => {
             return Err(Error::internal("group_by", format!("{} has no state of its own", kind.name())));

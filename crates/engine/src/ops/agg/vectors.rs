@@ -1,4 +1,4 @@
-//! `implode`, `arg_min`, `arg_max`: all cells of a group in the order of its rows, and what is made of such a list.
+//! `implode`, `arg_min`, `arg_max`, `skew`, `kurtosis`: all cells of a group in the order of its rows, and what is made of such a list.
 //!
 //! Nothing is kept but which rows a group has; a group that changed is read again. Cost of a change: the groups it
 //! touches.
@@ -32,6 +32,8 @@ impl Vector {
             Aggregate::Implode => None,
             Aggregate::ArgMin => Some(List::ArgMin),
             Aggregate::ArgMax => Some(List::ArgMax),
+            Aggregate::Skew { bias } => Some(List::Skew { bias: *bias }),
+            Aggregate::Kurtosis { fisher, bias } => Some(List::Kurtosis { fisher: *fisher, bias: *bias }),
             _ => return Ok(None),
         };
         let list = Aggregate::Implode.output_type(input)?;

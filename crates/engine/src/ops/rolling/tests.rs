@@ -135,6 +135,8 @@ fn kinds() -> Vec<(Aggregate, Aggregator, &'static str, &'static str)> {
         (Aggregate::Mean, Aggregator::Mean, "v", "mean_v"),
         (Aggregate::Std { ddof }, Aggregator::Std(1), "x", "std"),
         (Aggregate::Var { ddof: 0 }, Aggregator::Var(0), "v", "var"),
+        (Aggregate::Skew { bias: false }, Aggregator::Skew(false), "x", "skew"),
+        (Aggregate::Kurtosis { fisher: true, bias: true }, Aggregator::Kurtosis(true, true), "v", "kurtosis"),
         (Aggregate::Product, Aggregator::Product, "v", "product"),
         (Aggregate::Median, Aggregator::Median, "x", "median"),
         (Aggregate::NUnique, Aggregator::NUnique, "k", "unique"),

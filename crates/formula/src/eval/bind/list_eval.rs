@@ -182,6 +182,8 @@ fn aggregated(kind: &Aggregate, mut lists: Vec<Expr>, expr: &Expr) -> Result<Exp
         Aggregate::Max => List::Max,
         Aggregate::Std { ddof } => List::Std { ddof: *ddof },
         Aggregate::Var { ddof } => List::Var { ddof: *ddof },
+        Aggregate::Skew { bias } => List::Skew { bias: *bias },
+        Aggregate::Kurtosis { fisher, bias } => List::Kurtosis { fisher: *fisher, bias: *bias },
         Aggregate::Cov { ddof: 1 } => List::Cov,
         Aggregate::Corr => List::Corr,
         Aggregate::WeightedVar => List::WeightedVar,

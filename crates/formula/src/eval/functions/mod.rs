@@ -29,6 +29,7 @@ pub(crate) mod period;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod search;
+mod shape;
 pub(crate) mod strip;
 pub(crate) mod structs;
 pub(crate) mod text;
@@ -60,6 +61,7 @@ const FUNCTIONS: &[(Subject, &[FunctionSpec])] = &[
     (Subject::Time, windows::FUNCTIONS),
     (Subject::Lists, list::FUNCTIONS),
     (Subject::Lists, reduce::FUNCTIONS),
+    (Subject::Lists, shape::FUNCTIONS),
     (Subject::Lists, list_order::FUNCTIONS),
     (Subject::Lists, list_pairs::FUNCTIONS),
     (Subject::Lists, list_running::FUNCTIONS),
