@@ -98,6 +98,8 @@ fn groups_of_odd_numbers_equal_the_model() {
         Aggregator::Var(1),
         Aggregator::Std(0),
         Aggregator::Cov(1),
+        Aggregator::Skew(true),
+        Aggregator::Kurtosis(false, false),
         Aggregator::Product,
         Aggregator::Median,
         Aggregator::NUnique,

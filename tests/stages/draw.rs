@@ -747,8 +747,8 @@ pub fn rolling(tape: &mut Tape, shape: &mut Shape) -> Option<Stage> {
 /// An output, the kind of its values, and whether they are known only within bounds.
 fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (Aggregated, Kind, bool) {
     use ops::Aggregator::{
-        Count, CountDistinct, Cov, First, Kurtosis, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin,
-        Product, Quantile, Skew, Std, Sum, Var,
+        Count, CountDistinct, Cov, First, Last, Len, Max, Mean, Median, Min, NUnique, NanMax, NanMin, Product,
+        Quantile, Std, Sum, Var,
     };
     use ops::Between::{Higher, Linear, Lower, Midpoint, Nearest};
     let ordered = shape.unordered_by.is_none();
@@ -759,7 +759,7 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
     let summed = number || matches!(kind, Kind::Of("decimal" | "duration"));
     let is_number = |kind: &Kind| matches!(kind, Kind::Int | Kind::Float);
     let numbers: Vec<&String> = exact.iter().filter(|(_, kind)| is_number(kind)).map(|(name, _)| name).collect();
-    let aggregator = match tape.below(19) {
+    let aggregator = match tape.below(17) {
         0 if summed => Sum(tape.below(3)),
         1 if number => Mean,
         2 if number => Std(1),
@@ -782,15 +782,13 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         }
         15 if number => Product,
         16 if number && !numbers.is_empty() => Cov(tape.below(2)),
-        17 if number => Skew(tape.below(2) == 0),
-        18 if number => Kurtosis(tape.below(2) == 0, tape.below(2) == 0),
         _ => Len,
     };
     let output = shape.fresh();
     let ranked = (number || kind == Kind::Of("decimal")) && matches!(aggregator, Median | Quantile(..));
     let result = match (&aggregator, kind) {
         (Len | Count | NUnique | CountDistinct, _) => Kind::Int,
-        (Mean | Std(_) | Var(_) | Cov(_) | Skew(_) | Kurtosis(..), _) => Kind::Float,
+        (Mean | Std(_) | Var(_) | Cov(_), _) => Kind::Float,
         _ if ranked => Kind::Float,
         (Sum(_) | Product, Kind::Of("i8" | "i16" | "i32")) => Kind::Int,
         (Sum(_) | Product, Kind::Of("u8" | "u16" | "u32")) => Kind::Of("uint"),
@@ -798,7 +796,7 @@ fn aggregated(tape: &mut Tape, shape: &mut Shape, exact: &[(String, Kind)]) -> (
         (Sum(_), Kind::Of("decimal")) | (_, Kind::Of("dict")) => Kind::Of("other"),
         _ => kind,
     };
-    let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Cov(_) | Product | Skew(_) | Kurtosis(..));
+    let computed = ranked || matches!(aggregator, Sum(_) | Mean | Std(_) | Var(_) | Cov(_) | Product);
     let inexact = matches!(result, Kind::Float | Kind::Of("f32")) && computed;
     let inputs = match aggregator {
         Len => Vec::new(),
