@@ -76,7 +76,14 @@ class Connection:
         """The live table of this name, as :meth:`table` gives it."""
         return self.table(name)
 
-    def table(self, name: str, *, columns: Sequence[str] | None = None, timeout: float = 30.0) -> Table:
+    def table(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        viewport: slice | None = None,
+        timeout: float = 30.0,
+    ) -> Table:
         """A live table here that has the rows of one there, under the same row keys.
 
         The first rows are waited for; in a graph that runs by itself they are in the table then, in another one they
@@ -87,12 +94,16 @@ class Connection:
         Args:
             name: What the server calls it.
             columns: These columns alone, in this order; all of them without it.
+            viewport: These rows alone, by their places in the table there: ``slice(0, 100)`` are the first hundred,
+                ``slice(-100, None)`` the last. Rows come and go as the table there changes; no others are sent, and
+                row keys here are places in the viewport.
             timeout: Seconds to wait for the first rows.
 
         Raises:
             NotFoundError: The server has no table of this name.
             ColumnNotFoundError: The table has no such column.
-            DataError: It has a column that cannot be sent.
+            ValueError: No row can be in the viewport, or it has no end.
+            DataError: It has a column that cannot be sent, or is a blink table, of which there are no viewports.
             TransportError: The server is not there, or the connection was closed.
             TimeoutError: No rows came in time.
 
@@ -105,6 +116,10 @@ class Connection:
             >>> _ = here.step()
             >>> table.to_dicts()
             [{'b': 'x'}, {'b': 'y'}]
+            >>> newest = con.table("t", viewport=slice(-1, None))
+            >>> _ = here.step()
+            >>> newest.to_dicts()
+            [{'a': 2, 'b': 'y'}]
             >>> con.close()
             >>> srv.stop()
         """
@@ -119,7 +134,7 @@ class Connection:
             twice = next((column for at, column in enumerate(columns) if column in columns[:at]), None)
             if twice is not None:
                 raise errors.DuplicateError(f"connect: column {twice!r} would appear twice")
-        return table_of(self._native.table(name, columns, _wait(timeout)))
+        return table_of(self._native.table(name, columns, _places(viewport), _wait(timeout)))
 
     def tables(self) -> list[str]:
         """The names of the tables that the server has now.
@@ -130,7 +145,7 @@ class Connection:
         return self._native.names()
 
     def states(self) -> dict[str, RemoteState]:
-        """How it goes with each table that is here, by its name; of some columns alone as ``"name[a, b]"``."""
+        """How it goes with each table that is here, by its name; of a part as ``"name[a, b]"``, ``"name[0:100]"``."""
         return {name: RemoteState(*state) for name, state in self._native.states().items()}
 
     def close(self) -> None:
@@ -169,6 +184,40 @@ def _parts(url: object) -> tuple[str, str, int]:
 def _wait(timeout: object) -> float:
     wait = seconds(timeout, "connect")
     return math.inf if wait is None else wait
+
+
+def _places(viewport: object) -> tuple[int, int, bool] | None:
+    """The first place of a viewport, its last, and whether they count from the end."""
+    if viewport is None:
+        return None
+    if not isinstance(viewport, slice):
+        raise errors.TypeMismatchError(
+            "connect: viewport must be a slice, slice(0, 100) for the first hundred rows, slice(-100, None) for the last, "
+            f"not {type(viewport).__name__}"
+        )
+    start = 0 if viewport.start is None else viewport.start
+    stop, step = viewport.stop, viewport.step
+    for bound in (start, stop, step):
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
+            raise errors.TypeMismatchError(f"connect: bounds of a viewport are whole numbers, not {bound!r}")
+    written = f"viewport {'' if viewport.start is None else start}:{'' if stop is None else stop}"
+    if step not in (None, 1):
+        raise ValueError(f"connect: a viewport has a step of 1, not {step}")
+    if start < 0:
+        first, last = 0 if stop is None else -stop, -start - 1
+        mixed = stop is not None and stop >= 0
+    elif stop is None:
+        raise ValueError(f"connect: {written} has no end; a table has as many rows as it gets")
+    else:
+        first, last = start, stop - 1
+        mixed = stop < 0
+    if mixed:
+        raise ValueError(f"connect: {written} begins at one end of the table and ends at the other")
+    if first > last:
+        raise ValueError(f"connect: {written} holds no row")
+    if last >= 1 << 63:
+        raise ValueError(f"connect: {written} reaches beyond all tables")
+    return first, last, start < 0
 
 
 def _secret(url: str, token: object) -> str | None:

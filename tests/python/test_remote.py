@@ -58,6 +58,54 @@ def test_a_remote_table_follows_and_so_does_what_stands_on_it(there, here):
         assert sorted(con.states()) == ["trades", "trades[px]"]
 
 
+def test_a_viewport_follows_its_places(there, here):
+    trades = tf.append_table({"sym": str, "px": float}, graph=there)
+    trades.append({"sym": ["A", "B", "C"], "px": [3.0, 1.0, 2.0]}).wait(10)
+    tables = {"trades": trades, "sorted": trades.sort("px"), "blink": tf.blink_table({"x": int}, graph=there)}
+    with tf.serve(tables, graph=there) as srv, tf.connect(srv.url, graph=here) as con:
+        newest = con.table("trades", viewport=slice(-2, None))
+        least = con.table("sorted", columns=["px"], viewport=slice(2))
+        before = con.table("trades", viewport=slice(-3, -1))
+        assert newest.to_dict() == {"sym": ["B", "C"], "px": [1.0, 2.0]}
+        assert before["sym"].to_list() == ["A", "B"]
+        assert least.to_dict() == {"px": [1.0, 2.0]}
+        total = newest.select(tf.col("px").sum())
+        trades.append({"sym": ["D"], "px": [0.5]}).wait(10)
+        until(lambda: newest["sym"].to_list() == ["C", "D"] and least["px"].to_list() == [0.5, 1.0])
+        until(lambda: before["sym"].to_list() == ["B", "C"])
+        assert total.to_dict() == {"px": [2.5]}
+        assert sorted(con.states()) == ["sorted[px][0:2]", "trades[-2:]", "trades[-3:-1]"]
+        assert con.table("trades", viewport=slice(-2, None)).plan == newest.plan
+        with pytest.raises(tf.errors.DataError, match=r"table .blink.: its rows live for one step; a viewport"):
+            con.table("blink", viewport=slice(2))
+
+
+@pytest.mark.parametrize(
+    ("viewport", "kind", "text"),
+    [
+        (
+            (0, 100),
+            tf.errors.TypeMismatchError,
+            r"must be a slice, slice\(0, 100\) for the first hundred rows.*not tuple",
+        ),
+        (slice("a", 3), tf.errors.TypeMismatchError, "whole numbers, not 'a'"),
+        (slice(True, 3), tf.errors.TypeMismatchError, "whole numbers, not True"),
+        (slice(0, 10, 2), ValueError, "a step of 1, not 2"),
+        (slice(5, None), ValueError, "viewport 5: has no end"),
+        (slice(None), ValueError, "viewport : has no end"),
+        (slice(5, 5), ValueError, "viewport 5:5 holds no row"),
+        (slice(-2, -3), ValueError, "viewport -2:-3 holds no row"),
+        (slice(3, -3), ValueError, "viewport 3:-3 begins at one end of the table and ends at the other"),
+        (slice(-3, 3), ValueError, "viewport -3:3 begins at one end"),
+        (slice(0, 1 << 70), ValueError, "reaches beyond all tables"),
+    ],
+)
+def test_viewports_without_a_meaning_are_told(here, viewport, kind, text):
+    served = tf.serve({"t": tf.table({"a": [1]})})
+    with served as srv, tf.connect(srv.url, graph=here) as con, pytest.raises(kind, match=text):
+        con.table("t", viewport=viewport)
+
+
 def test_every_type_that_goes_by_the_wire_comes_as_it_was(here):
     table = pa.table(
         {

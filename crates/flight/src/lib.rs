@@ -41,7 +41,7 @@ mod web;
 pub use calls::{CALLS, Call};
 pub use catalog::{Catalog, GraphOf, Object, Resolve};
 pub use listen::{Options, Server, StartError};
-pub use remote::{Remote, RemoteError, RemoteOptions, RemoteState};
+pub use remote::{Part, Remote, RemoteError, RemoteOptions, RemoteState, Viewport};
 pub use scripts::{Interpreter, Ran, Say, Script, Spoken};
 pub use sessions::Access;
 pub use tls::{Identity, TlsError, Trust};

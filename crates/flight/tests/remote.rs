@@ -13,7 +13,7 @@ use engine::plan::{Op, SortBy, apply};
 use engine::sources::{BlinkTable, KeyedTable};
 use engine::{Failure, Listener, Table, UpdateEvent, export};
 use flight::limits::Limits;
-use flight::{Access, Catalog, Options, Remote, RemoteError, RemoteOptions, Server};
+use flight::{Access, Catalog, Options, Part, Remote, RemoteError, RemoteOptions, Server, Viewport};
 use graph::{Settings, UpdateGraph};
 use random::Random;
 use rowset::RowSet;
@@ -114,6 +114,14 @@ fn sorted(of: &Table) -> Table {
     apply(Op::Sort { by: vec![SortBy::ascending("x")] }, "sort", std::slice::from_ref(of)).expect("a table")
 }
 
+/// Viewports that are followed: what they are called, of which table, the first and last place, and whether from the end.
+const VIEWS: [(&str, &str, u64, u64, bool); 4] = [
+    ("sorted[2:7]", "sorted", 2, 6, false),
+    ("sorted[-4:]", "sorted", 0, 3, true),
+    ("plain[0:1000]", "plain", 0, 999, false),
+    ("plain[-9:-3]", "plain", 3, 8, true),
+];
+
 #[test]
 fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
     let (there, here) = (UpdateGraph::new(Settings::default()), UpdateGraph::new(Settings::default()));
@@ -125,9 +133,15 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
     let remote = connected(&server, &here);
     assert_eq!(remote.names().expect("names"), ["plain", "sorted"]);
     let names = ["plain", "sorted"];
-    let tables = names.map(|name| remote.table(name, None, LONG).expect("a table"));
-    assert!(tables[0].same(&remote.table("plain", None, LONG).expect("the same")));
-    let some = remote.table("plain", Some(vec!["u".to_owned(), "id".to_owned()]), LONG).expect("two columns");
+    let tables = names.map(|name| remote.table(name, Part::default(), LONG).expect("a table"));
+    assert!(tables[0].same(&remote.table("plain", Part::default(), LONG).expect("the same")));
+    let some = remote
+        .table("plain", Part { columns: Some(vec!["u".to_owned(), "id".to_owned()]), viewport: None }, LONG)
+        .expect("two columns");
+    let views = VIEWS.map(|(_, name, first, last, from_end)| {
+        let part = Part { columns: None, viewport: Viewport::new(first, last, from_end) };
+        remote.table(name, part, LONG).expect("a viewport")
+    });
     let touched = Arc::new(Touched::default());
     let listening = tables.each_ref().map(|table| table.subscribe(Arc::new(Ear(touched.clone())), true));
     let mut history: BTreeMap<(&str, i64), (RowSet, RecordBatch)> = BTreeMap::new();
@@ -137,7 +151,7 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
     }
     let mut random = Random(11);
     let mut restarts = 0;
-    let mut compared = 0;
+    let (mut compared, mut viewed) = (0, 0);
     for at in 0..STEPS {
         let ids = 5 + at / 3;
         let of: Vec<(i64, f64, u8)> = (0..random.below(6))
@@ -178,8 +192,21 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
         }
         // What was told before the step is in it; what came meanwhile may be.
         let before = names.map(|name| step_of(&remote, name));
+        let seen = VIEWS.map(|(view, ..)| step_of(&remote, view));
         here.step().expect("a step");
         let after = names.map(|name| step_of(&remote, name));
+        let still = VIEWS.map(|(view, ..)| step_of(&remote, view));
+        for (at, (view, name, first, last, from_end)) in VIEWS.iter().enumerate() {
+            let Some(step) = seen[at].filter(|_| seen[at] == still[at]) else { continue };
+            let wanted = history.range(..=(*name, step)).next_back().expect("a step that was taken in");
+            let all = &wanted.1.1;
+            let (first, end) = (all.num_rows().min(*first as usize), all.num_rows().min(*last as usize + 1));
+            let begin = if *from_end { all.num_rows() - end } else { first };
+            let (keys, cells) = held(&views[at]);
+            assert_eq!(cells, all.slice(begin, end - first), "{view} at {step}");
+            assert_eq!(keys, RowSet::flat((end - first) as u64));
+            viewed += 1;
+        }
         for (at, table) in tables.iter().enumerate() {
             let Some(step) = before[at].filter(|_| before[at] == after[at]) else { continue };
             let wanted = history.range(..=(names[at], step)).next_back().expect("a step that was taken in");
@@ -193,6 +220,7 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
         }
     }
     assert!(restarts >= 5 && compared > STEPS, "{restarts} restarts, {compared} comparisons");
+    assert!(viewed > STEPS, "{viewed} comparisons of viewports");
     until("the last update comes", || step_of(&remote, "plain").is_some_and(|known| known >= plain.last_step() as i64));
     here.step().expect("a step");
     let (_, all) = held(&tables[0]);
@@ -206,7 +234,7 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
     let server = served(port, &[("plain", plain.clone()), ("sorted", again.clone())]);
     until("the tables come back", || {
         here.step().expect("a step");
-        snapshots() >= seen + 3 && remote.states().iter().all(|(_, state)| state.connected)
+        snapshots() >= seen + 3 + VIEWS.len() as u64 && remote.states().iter().all(|(_, state)| state.connected)
     });
     here.step().expect("a step");
     here.step().expect("a step");
@@ -223,7 +251,7 @@ fn a_table_that_nobody_has_is_followed_no_longer() {
     let weak = head.downgrade();
     let server = served(0, &[("head", head)]);
     let remote = connected(&server, &here);
-    let table = remote.table("head", None, LONG).expect("a table");
+    let table = remote.table("head", Part::default(), LONG).expect("a table");
     let derived = apply(Op::Reverse, "reverse", std::slice::from_ref(&table)).expect("a table");
     drop(table);
     drop(server.catalog().take("head"));
@@ -247,7 +275,7 @@ fn rows_of_blink_tables_come_once() {
     let source = BlinkTable::new(&there, schema()).expect("a source");
     let server = served(0, &[("blink", source.table().clone())]);
     let remote = connected(&server, &here);
-    let table = remote.table("blink", None, LONG).expect("a table");
+    let table = remote.table("blink", Part::default(), LONG).expect("a table");
     assert!(table.attributes().blink);
     let mut seen = Vec::new();
     for at in 0..5 {
@@ -275,17 +303,21 @@ fn what_goes_wrong_is_said_and_fails_the_table_if_it_stays_wrong() {
     assert!(matches!(connection(port, Some("wrong"), &here), Err(RemoteError::Refused { .. })));
     assert!(matches!(connection(port, None, &here), Err(RemoteError::Refused { .. })));
     let remote = connected(&server, &here);
-    assert!(matches!(remote.table("nothing", None, LONG), Err(RemoteError::Missing { .. })));
+    assert!(matches!(remote.table("nothing", Part::default(), LONG), Err(RemoteError::Missing { .. })));
     let column = Some(vec!["nothing".to_owned()]);
-    let refused = remote.table("t", column, LONG).err().expect("there is no such column").to_string();
+    let refused = remote
+        .table("t", Part { columns: column, viewport: None }, LONG)
+        .err()
+        .expect("there is no such column")
+        .to_string();
     assert!(refused.contains("nothing") && refused.contains("id"), "{refused}");
-    let table = remote.table("t", None, LONG).expect("a table");
+    let table = remote.table("t", Part::default(), LONG).expect("a table");
     // While the server is gone the table stays as it is, and says why it does not change.
     drop(server);
     until("the loss is seen", || remote.states().iter().all(|(_, state)| !state.connected && state.trouble.is_some()));
     here.step().expect("a step");
     assert!(table.failure().is_none());
-    assert!(matches!(remote.table("other", None, LONG), Err(RemoteError::Lost { .. })));
+    assert!(matches!(remote.table("other", Part::default(), LONG), Err(RemoteError::Lost { .. })));
     // Another table under its name is not it.
     let narrow = apply(Op::Drop { names: vec!["u".to_owned()] }, "drop", std::slice::from_ref(source.table()));
     let server = served(port, &[("t", narrow.expect("a table"))]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flight::{Remote, RemoteError, RemoteOptions, Trust};
+use flight::{Part, Remote, RemoteError, RemoteOptions, Trust, Viewport};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -78,12 +78,25 @@ impl PyRemote {
         .map_err(raised)
     }
 
-    /// A live table with the rows of one there.
-    fn table(&self, py: Python<'_>, name: &str, columns: Option<Vec<String>>, seconds: f64) -> PyResult<PyTable> {
+    /// A live table with the rows of one there. `viewport`: the first place, the last one, and whether from the end.
+    #[pyo3(signature = (name, columns, viewport, seconds))]
+    fn table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        columns: Option<Vec<String>>,
+        viewport: Option<(u64, u64, bool)>,
+        seconds: f64,
+    ) -> PyResult<PyTable> {
         let remote = self.held()?;
+        let viewport = viewport.map(|(first, last, from_end)| {
+            Viewport::new(first, last, from_end)
+                .ok_or_else(|| PyValueError::new_err(format!("connect: a viewport from {first} to {last} has no rows")))
+        });
+        let part = Part { columns, viewport: viewport.transpose()? };
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let found = ending::detached(py, || {
-            let table = remote.table(name, columns, timeout);
+            let table = remote.table(name, part, timeout);
             drop(remote);
             table
         });

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use super::difference::{Rows, between};
 use super::peer::{Exchange, Peer};
 use super::target::{Held, LetGo, Pending, Weak, batch, rows_of};
+use super::viewport::{self, Viewport};
 use super::{Link, RemoteError};
 use crate::lock::lock;
 use crate::race::{First, first};
@@ -48,6 +49,8 @@ pub(crate) struct Followed {
     /// Its columns here, and where they are there.
     pub(crate) schema: Arc<Schema>,
     pub(crate) columns: Vec<usize>,
+    /// These rows alone.
+    pub(crate) viewport: Option<Viewport>,
     /// All columns that it has there.
     pub(crate) whole: Schema,
     pub(crate) state: Mutex<RemoteState>,
@@ -223,7 +226,9 @@ async fn talk(
     let columns = (followed.columns.len() < width).then(|| followed.columns.iter().copied().collect::<ColumnSet>());
     let options = SubscriptionOptions { min_update_interval_ms: INTERVAL, ..SubscriptionOptions::default() };
     let ticket = crate::tickets::Named::Scope(followed.name.clone()).ticket().to_vec();
-    let request = SubscriptionRequest { ticket, columns, options, ..SubscriptionRequest::default() };
+    let viewport = followed.viewport.map(Viewport::positions);
+    let reverse_viewport = followed.viewport.is_some_and(Viewport::from_end);
+    let request = SubscriptionRequest { ticket, columns, viewport, options, reverse_viewport };
     let mut exchange = peer.follow(request).await?;
     let opening = next(peer, &mut exchange).await?;
     let wire = read_schema(&opening.data_header).and_then(|schema| WireSchema::received(&schema, false));
@@ -231,6 +236,8 @@ async fn talk(
     same_columns(&wire, followed)?;
     let mut receiver = Receiver::new(wire, Layout::default());
     let mut fresh = Some(Fresh::default());
+    // Rows of a viewport.
+    let mut ranks = 0;
     loop {
         let data = next(peer, &mut exchange).await?;
         limits::ask(data.data_body.len() as u64).map_err(|error| unfit(followed, error))?;
@@ -249,6 +256,10 @@ async fn talk(
                     continue;
                 }
                 pending.landed().await?;
+                ranks = pieces.keys.len();
+                if followed.viewport.is_some() && pieces.keys != RowSet::flat(ranks) {
+                    return Err(unfit(followed, "rows of a viewport came under other keys than ranks").into());
+                }
                 if let Held::Rows(source) = target.upgrade()? {
                     let before = rows_of(source.table())?;
                     let calls = between(&before, &pieces.rows(followed)?).map_err(|error| unfit(followed, error))?;
@@ -270,7 +281,7 @@ async fn talk(
             None => {
                 pending.room().await?;
                 match target.upgrade()? {
-                    Held::Rows(source) => pending.apply(&link.graph, &source, calls(followed, &update)?)?,
+                    Held::Rows(source) => pending.apply(&link.graph, &source, calls(followed, &update, &mut ranks)?)?,
                     Held::Blink(source) => {
                         let rows = update.metadata.added.as_ref().map_or(0, RowSet::len);
                         if rows > 0 {
@@ -312,8 +323,8 @@ fn cells(followed: &Followed, rows: u64, pieces: impl Fn(usize) -> Vec<ArrayRef>
         .map_err(|error| unfit(followed, error))
 }
 
-/// An update as calls that belong into one step.
-fn calls(followed: &Followed, update: &ReceivedUpdate) -> Result<Vec<Apply>, RemoteError> {
+/// An update as calls that belong into one step. `ranks`: how many rows a viewport has.
+fn calls(followed: &Followed, update: &ReceivedUpdate, ranks: &mut u64) -> Result<Vec<Apply>, RemoteError> {
     let metadata = &update.metadata;
     let added = metadata.added.clone().unwrap_or_default();
     if metadata.added_included.as_ref().is_some_and(|included| *included != added) {
@@ -322,7 +333,16 @@ fn calls(followed: &Followed, update: &ReceivedUpdate) -> Result<Vec<Apply>, Rem
     let removed = metadata.removed.clone().unwrap_or_default();
     let shifted = metadata.shifts.clone().unwrap_or_default();
     let mut calls = Vec::new();
-    if !(added.is_empty() && removed.is_empty() && shifted.is_empty()) {
+    let moves = match followed.viewport {
+        None => Apply { removed, shifted, ..Apply::default() },
+        Some(_) if !shifted.is_empty() => return Err(unfit(followed, "rows of a viewport were shifted")),
+        Some(_) => {
+            let (moves, now) = viewport::moved(*ranks, removed, &added).map_err(|why| unfit(followed, why))?;
+            *ranks = now;
+            moves
+        }
+    };
+    if !(added.is_empty() && moves.removed.is_empty() && moves.shifted.is_empty()) {
         let rows = match added.is_empty() {
             true => None,
             false => {
@@ -330,7 +350,7 @@ fn calls(followed: &Followed, update: &ReceivedUpdate) -> Result<Vec<Apply>, Rem
                 Some((added, batch))
             }
         };
-        calls.push(Apply { added: rows, removed, modified: None, shifted });
+        calls.push(Apply { added: rows, ..moves });
     }
     // Columns whose changed rows are the same go together.
     let mut groups: Vec<(&RowSet, Vec<usize>)> = Vec::new();

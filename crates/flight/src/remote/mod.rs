@@ -7,8 +7,10 @@ mod difference;
 mod follow;
 mod peer;
 mod target;
+mod viewport;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ pub use follow::RemoteState;
 use follow::{Followed, follow};
 use peer::{Address, Peer};
 use target::Held;
+pub use viewport::Viewport;
 
 /// How long what runs may take to end when a link is closed.
 const GRACE: Duration = Duration::from_millis(500);
@@ -166,8 +169,27 @@ impl Link {
     }
 }
 
-/// Tables that are there, by name and columns.
-type Known = HashMap<(String, Option<Vec<String>>), (WeakTable, Arc<Followed>)>;
+/// What is wanted of a table.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Part {
+    /// These columns alone, in this order.
+    pub columns: Option<Vec<String>>,
+    /// These rows alone.
+    pub viewport: Option<Viewport>,
+}
+
+/// `[a, b][0:10]`: nothing of all columns and all rows.
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(columns) = &self.columns {
+            write!(f, "[{}]", columns.join(", "))?;
+        }
+        self.viewport.map_or(Ok(()), |viewport| write!(f, "{viewport}"))
+    }
+}
+
+/// Tables that are there, by name and part.
+type Known = HashMap<(String, Part), (WeakTable, Arc<Followed>)>;
 
 /// A server, as its client has it. Dropping it closes it.
 pub struct Remote {
@@ -239,10 +261,11 @@ impl Remote {
         self.wait(self.with_peer(|peer| async move { peer.names().await }))
     }
 
-    /// A live table with the rows of one there, or of some of its columns. The first rows are waited for; asked again, it
-    /// is the same table, while somebody has it.
-    pub fn table(&self, name: &str, columns: Option<Vec<String>>, timeout: Duration) -> Result<Table, RemoteError> {
-        let key = (name.to_owned(), columns.clone());
+    /// A live table with the rows of one there, or of a part of it. The first rows are waited for; asked again, it is the
+    /// same table, while somebody has it.
+    pub fn table(&self, name: &str, part: Part, timeout: Duration) -> Result<Table, RemoteError> {
+        let key = (name.to_owned(), part);
+        let part = &key.1;
         {
             let mut known = lock(&self.known);
             known.retain(|_, (table, _)| table.upgrade().is_some());
@@ -260,8 +283,11 @@ impl Remote {
             let unfit = |why: String| RemoteError::Unfit { name: name.to_owned(), why };
             let whole = schema_of(&schema.await?).map_err(unfit)?;
             barrage::WireSchema::of(&whole).map_err(|error| unfit(error.to_string()))?;
-            let places = places(&whole, columns.as_deref()).map_err(RemoteError::Engine)?;
+            let places = places(&whole, part.columns.as_deref()).map_err(RemoteError::Engine)?;
             let blink = whole.metadata().get(BLINK).is_some_and(|value| value == "true");
+            if blink && part.viewport.is_some() {
+                return Err(unfit("its rows live for one step; a viewport is of tables whose rows stay".to_owned()));
+            }
             let schema = own(&whole.project(&places).map_err(|error| unfit(error.to_string()))?);
             let held = Held::new(&self.link.graph, Arc::new(schema), blink).map_err(RemoteError::Engine)?;
             let table = held.table().clone();
@@ -269,6 +295,7 @@ impl Remote {
                 name: name.to_owned(),
                 schema: table.schema().clone(),
                 columns: places,
+                viewport: part.viewport,
                 whole,
                 state: Mutex::default(),
             });
@@ -290,14 +317,13 @@ impl Remote {
         Ok(table)
     }
 
-    /// How it goes with each table that somebody has, by its name, and its columns if it has some alone: `name[a, b]`.
+    /// How it goes with each table that somebody has, by its name and its part: `name[a, b][0:10]`.
     pub fn states(&self) -> Vec<(String, RemoteState)> {
         let known = lock(&self.known);
         let mut states = Vec::new();
-        for ((name, columns), (table, followed)) in known.iter() {
+        for ((name, part), (table, followed)) in known.iter() {
             if table.upgrade().is_some() {
-                let name = columns.as_ref().map_or(name.clone(), |columns| format!("{name}[{}]", columns.join(", ")));
-                states.push((name, lock(&followed.state).clone()));
+                states.push((format!("{name}{part}"), lock(&followed.state).clone()));
             }
         }
         states
