@@ -158,12 +158,22 @@ impl Shifts {
 
     /// Where these rows are after the step. They must be among the survivors.
     pub fn forward(&self, rows: &Before) -> RowSet {
-        relocate(&rows.0, || self.0.iter().map(|shift| (shift.origin(), shift.delta)))
+        let near = self.near(&rows.0, Shift::origin);
+        relocate(&rows.0, || near.iter().map(|shift| (shift.origin(), shift.delta)))
     }
 
     /// Where these survivors were before the step.
     pub fn back(&self, rows: &RowSet) -> Before {
-        Before(relocate(rows, || self.0.iter().map(|shift| (shift.destination(), -shift.delta))))
+        let near = self.near(rows, Shift::destination);
+        Before(relocate(rows, || near.iter().map(|shift| (shift.destination(), -shift.delta))))
+    }
+
+    /// The shifts between the first of these rows and the last: others do not move them.
+    fn near(&self, rows: &RowSet, at: impl Fn(&Shift) -> Span) -> &[Shift] {
+        let Some(hull) = rows.hull() else { return &[] };
+        let first = self.0.partition_point(|shift| at(shift).last < hull.first);
+        let end = self.0.partition_point(|shift| at(shift).first <= hull.last);
+        &self.0[first..end.max(first)]
     }
 
     /// Where one surviving row is after the step.

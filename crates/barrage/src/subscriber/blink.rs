@@ -113,7 +113,7 @@ impl Subscriber {
             ..UpdateMetadata::default()
         };
         let train = Train::new(metadata, held.scope.columns.clone(), window.clone(), Vec::new());
-        (held.step, held.rows, held.window) = (step, rows, window);
+        (held.step, held.window) = (step, window);
         Some(Outgoing { train, cells: Some(cells) })
     }
 }

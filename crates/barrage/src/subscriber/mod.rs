@@ -1,6 +1,6 @@
 //! A subscriber of a table, without a socket and without a clock: what it holds, what it wants, and what it has not been
 //! told yet. Updates wait as one, by the algebra of updates: row sets alone, no cells. A subscriber that is slow costs
-//! memory in proportion to the rows that changed since it was last told.
+//! memory in proportion to the rows that changed since it was last told; of a viewport, to the rows that it shows.
 //!
 //! The owner pushes each update of the table in the order of steps, and asks for the next train with the rows of one
 //! settled step, when every update up to that step has been pushed and none behind it. The train's cells are read at that
@@ -19,6 +19,7 @@ use crate::train::Train;
 
 pub use blink::BlinkRows;
 use blink::Waiting;
+use window::Tracked;
 
 /// Milliseconds between updates, unless a client says otherwise.
 const INTERVAL: u64 = 1000;
@@ -37,10 +38,17 @@ struct Held {
     scope: Scope,
     /// The step that it knows; -1 of a static table.
     step: i64,
-    /// The rows of the whole table at that step.
-    rows: RowSet,
-    /// Those of which it has cells.
+    /// The rows of which it has cells, at that step.
     window: RowSet,
+}
+
+/// What happened since then.
+#[derive(Debug)]
+enum Pending {
+    /// To the whole table.
+    Whole(Merged),
+    /// To the rows of a viewport.
+    Window(Tracked),
 }
 
 /// A train to send.
@@ -61,7 +69,7 @@ pub struct Subscriber {
     /// The answer that is owed.
     wanted: Option<Scope>,
     held: Option<Held>,
-    pending: Option<Merged>,
+    pending: Option<Pending>,
     /// The last step that was pushed.
     pushed: i64,
     /// The rows of a blink table since the last update.
@@ -116,7 +124,14 @@ impl Subscriber {
     /// Takes in an update of the table. Updates that the last answer holds already are passed over.
     pub fn push(&mut self, step: i64, update: &TableUpdate) {
         let Some(held) = self.held.as_ref().filter(|held| step > held.step) else { return };
-        self.pending.get_or_insert_with(|| Merged::new(held.rows.clone(), self.width)).push(update);
+        let nothing = || match held.scope.viewport {
+            None => Pending::Whole(Merged::new(held.window.clone(), self.width)),
+            Some(_) => Pending::Window(Tracked::new(&held.window, self.width)),
+        };
+        match self.pending.get_or_insert_with(nothing) {
+            Pending::Whole(merged) => merged.push(update),
+            Pending::Window(tracked) => tracked.push(update, &held.scope.columns),
+        }
         self.pushed = step;
     }
 
@@ -168,25 +183,25 @@ impl Subscriber {
     fn update(&mut self, step: i64, rows: &RowSet) -> Option<Train> {
         let pending = self.pending.take()?;
         let held = self.held.as_mut()?;
-        let update = pending.update();
-        if update.is_empty() {
-            // The next update covers these steps too.
-            return None;
-        }
         let columns = held.scope.columns.clone();
-        let modified = |column: usize| match columns.contains(column) {
-            true => pending.modified_in(column).clone(),
-            false => RowSet::new(),
-        };
-        let modified: Vec<RowSet> = (0..self.width).map(modified).collect();
         let mut metadata = UpdateMetadata {
             first_seq: held.step + 1,
             last_seq: step,
             table_size: rows.len() as i64,
             ..UpdateMetadata::default()
         };
-        let train = match &held.scope.viewport {
-            None => {
+        let train = match pending {
+            Pending::Whole(merged) => {
+                let update = merged.update();
+                if update.is_empty() {
+                    // The next update covers these steps too.
+                    return None;
+                }
+                let modified = |column: usize| match columns.contains(column) {
+                    true => merged.modified_in(column).clone(),
+                    false => RowSet::new(),
+                };
+                let modified: Vec<RowSet> = (0..self.width).map(modified).collect();
                 metadata.added = Some(update.added.clone());
                 metadata.removed = Some(update.removed.0.clone());
                 metadata.shifts = Some(update.shifts.iter().copied().collect());
@@ -194,19 +209,19 @@ impl Subscriber {
                 held.window = rows.clone();
                 Train::new(metadata, columns, update.added, modified)
             }
-            Some((viewport, reverse)) => {
+            Pending::Window(tracked) => {
+                let (viewport, reverse) = held.scope.viewport.as_ref()?;
                 let window = window::of(rows, viewport, *reverse);
-                let moved = window::Moved::between(&held.window, &window, &update);
-                let modified: Vec<RowSet> = modified.iter().map(|rows| rows & &moved.stayed).collect();
+                let moved = tracked.to(held.window.len(), &window);
                 metadata.effective_reverse_viewport = *reverse;
                 metadata.added = Some(window.positions_of(&moved.came).0);
-                metadata.removed = Some(held.window.positions_of(&moved.gone).0);
-                metadata.modified = Some(modified.iter().map(|rows| window.positions_of(rows).0).collect());
+                metadata.removed = Some(moved.gone);
+                metadata.modified = Some(moved.modified.iter().map(|rows| window.positions_of(rows).0).collect());
                 held.window = window;
-                Train::new(metadata, columns, moved.came, modified)
+                Train::new(metadata, columns, moved.came, moved.modified)
             }
         };
-        (held.step, held.rows) = (step, rows.clone());
+        held.step = step;
         Some(train)
     }
 
@@ -249,7 +264,7 @@ impl Subscriber {
         }
         let columns = scope.columns.clone();
         self.pushed = step;
-        self.held = Some(Held { scope, step, rows: rows.clone(), window });
+        self.held = Some(Held { scope, step, window });
         Train::new(metadata, columns, came, Vec::new())
     }
 }
