@@ -227,7 +227,7 @@ async fn talk(
     let options = SubscriptionOptions { min_update_interval_ms: INTERVAL, ..SubscriptionOptions::default() };
     let ticket = crate::tickets::Named::Scope(followed.name.clone()).ticket().to_vec();
     let viewport = followed.viewport.map(Viewport::positions);
-    let reverse_viewport = followed.viewport.is_some_and(Viewport::from_end);
+    let reverse_viewport = followed.viewport.is_some_and(Viewport::counts_from_end);
     let request = SubscriptionRequest { ticket, columns, viewport, options, reverse_viewport };
     let mut exchange = peer.follow(request).await?;
     let opening = next(peer, &mut exchange).await?;

@@ -26,7 +26,7 @@ impl Viewport {
         Positions(RowSet::range(self.first, self.last))
     }
 
-    pub(super) fn from_end(self) -> bool {
+    pub(super) fn counts_from_end(self) -> bool {
         self.from_end
     }
 }
