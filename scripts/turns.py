@@ -33,7 +33,7 @@ TURNS: list[tuple[str, list[str]]] = [
     ("memory-hostile", ["bash", "scripts/sanitize.sh", "python", "hostile or limits"]),
     ("fuzz-shifts", ["bash", "fuzz/run", "60", "roaring", "shifts"]),
     ("fuzz-trees", ["bash", "fuzz/run", "60", "trees", "logs"]),
-    ("fuzz-updates", ["bash", "fuzz/run", "45", "updates", "metadata", "files"]),
+    ("fuzz-updates", ["bash", "fuzz/run", "40", "updates", "metadata", "files", "sessions"]),
 ]
 
 

@@ -103,4 +103,4 @@ macro_rules! replayed {
     };
 }
 
-replayed!(apply casts expressions files formulas logs metadata plans roaring rows shifts trees updates);
+replayed!(apply casts expressions files formulas logs metadata plans roaring rows sessions shifts trees updates);

@@ -37,7 +37,7 @@ pub fn metadata(bytes: &[u8]) -> bool {
 }
 
 /// The next piece, with its length in two bytes before it; cut short where the bytes end.
-fn piece<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
+pub(crate) fn piece<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     let Some((len, rest)) = bytes.split_first_chunk::<2>() else { return std::mem::take(bytes) };
     let (piece, rest) = rest.split_at(rest.len().min(u16::from_le_bytes(*len).into()));
     *bytes = rest;

@@ -12,6 +12,7 @@ pub mod formulas;
 pub mod logs;
 pub mod plans;
 pub mod reader;
+pub mod sessions;
 pub mod world;
 
 /// A target: any bytes are a case of it.
@@ -29,6 +30,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("plans", plans::plans),
     ("roaring", |bytes| _ = exchange::roaring(bytes)),
     ("rows", |bytes| _ = exchange::rows(bytes)),
+    ("sessions", sessions::sessions),
     ("shifts", |bytes| _ = exchange::shifts(bytes)),
     ("trees", expressions::trees),
     ("updates", |bytes| _ = exchange::updates(bytes)),

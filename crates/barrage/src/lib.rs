@@ -19,6 +19,8 @@
 
 mod batch;
 mod flat;
+mod follower;
+mod locks;
 mod metadata;
 mod mirror;
 mod preview;
@@ -31,6 +33,8 @@ mod train;
 mod values;
 
 pub use batch::{Batch, Layout, read_batch, write_batch};
+pub use follower::{Follower, News, Next, Steps};
+pub use locks::{Lock, Locks, Machine};
 pub use metadata::{
     MAGIC, Metadata, PublicationRequest, SnapshotOptions, SnapshotRequest, SubscriptionOptions, SubscriptionRequest,
     UpdateMetadata,

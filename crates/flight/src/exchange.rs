@@ -4,18 +4,17 @@
 //! one, which waits for the client. When it is due, its cells are read at one settled step and sent, message by message,
 //! as the client reads. A client that does not read has one update on its way, and row sets that wait.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow_array::ArrayRef;
 use barrage::{
-    BarrageError, BlinkRows, Cells, Layout, Limits, Metadata, Outgoing, Preview, SnapshotRequest, Subscriber,
-    SubscriptionRequest, Train, WireSchema,
+    BarrageError, BlinkRows, Cells, Follower, Layout, Limits, Metadata, News, Next, Outgoing, Preview, SnapshotRequest,
+    Steps, Subscriber, SubscriptionRequest, Train, WireSchema,
 };
 use bytes::Bytes;
-use engine::{Failure, Listener, Part, Subscription, Table, TableUpdate, UpdateEvent, View};
+use engine::{Failure, Listener, Part, Subscription, Table, UpdateEvent, View};
 use hyper::body::Incoming;
+use rowset::RowSet;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tonic::Status;
@@ -24,7 +23,6 @@ use tonic::codec::Streaming;
 use crate::context::{Context, engine_error};
 use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests};
 use crate::ipc::barrage_message;
-use crate::lock::lock;
 use crate::logins::What;
 use crate::pace::{Pieces, Sending, deliver, over, read};
 use crate::proto::FlightData;
@@ -37,10 +35,6 @@ const AHEAD: usize = 2;
 const AGAIN: Duration = Duration::from_millis(5);
 /// A wait without an end: whoever waits is woken.
 const FAR: Duration = Duration::from_secs(3600);
-/// How often a settled step is looked for before others are let on.
-const TRIES: usize = 8;
-/// So many updates are merged although nobody asks for them.
-const MANY: usize = 64;
 
 fn told(error: BarrageError) -> Status {
     Status::invalid_argument(format!("DoExchange: {error}"))
@@ -90,66 +84,18 @@ async fn table_of(context: &Context, ticket: &[u8]) -> Result<Table, Status> {
     context.table("ticket", of_ticket("ticket", &Bytes::copy_from_slice(ticket))?).await
 }
 
-/// What a client has not been told of a table. The cycle lays updates down here; they are merged on the server's threads.
-struct Follower {
-    heard: Mutex<Heard>,
-    subscriber: Mutex<Subscriber>,
-    news: Notify,
-    /// Whether somebody is merging, or is about to.
-    merging: AtomicBool,
+/// What a table calls.
+struct Ear {
+    follower: Arc<Follower>,
+    news: Arc<Notify>,
     runtime: Handle,
     /// Of a blink table, how many columns are read of each step.
     blink: Option<usize>,
 }
 
-#[derive(Default)]
-struct Heard {
-    /// The last step; none before the first.
-    step: Option<u64>,
-    updates: Vec<(i64, News)>,
-    failed: Option<Arc<Failure>>,
-}
-
-enum News {
-    Update(TableUpdate),
-    /// The rows of a step of a blink table.
-    Rows(Vec<ArrayRef>),
-}
-
-impl Follower {
-    /// Merges what was heard; gives the last step of it.
-    fn merged(&self, subscriber: &mut Subscriber) -> Option<u64> {
-        let (updates, step) = {
-            let mut heard = lock(&self.heard);
-            (std::mem::take(&mut heard.updates), heard.step)
-        };
-        for (step, news) in updates {
-            match news {
-                News::Update(update) => subscriber.push(step, &update),
-                News::Rows(columns) => subscriber.push_blink(step, columns),
-            }
-        }
-        step
-    }
-
-    /// Merges on a thread of the server, for a client that is busy with an update.
-    fn merge_aside(self: &Arc<Follower>) {
-        if !self.merging.swap(true, Ordering::AcqRel) {
-            let follower = self.clone();
-            self.runtime.spawn_blocking(move || {
-                follower.merged(&mut lock(&follower.subscriber));
-                follower.merging.store(false, Ordering::Release);
-            });
-        }
-    }
-}
-
-/// What a table calls.
-struct Ear(Arc<Follower>);
-
 impl Listener for Ear {
     fn on_update(&self, event: Arc<UpdateEvent>) {
-        let news = match self.0.blink {
+        let news = match self.blink {
             None => Some(News::Update(event.update().clone())),
             // A column that cannot be read fails its table, which is told.
             Some(width) => {
@@ -157,82 +103,50 @@ impl Listener for Ear {
                 columns.ok().map(News::Rows)
             }
         };
-        let mut heard = lock(&self.0.heard);
-        // The first event is the rows that there are: they are read when the client is answered.
-        if heard.step.is_some() {
-            heard.updates.extend(news.map(|news| (event.step() as i64, news)));
+        if self.follower.hear(event.step() as i64, news) {
+            let follower = self.follower.clone();
+            self.runtime.spawn_blocking(move || follower.merge());
         }
-        heard.step = Some(event.step());
-        let many = heard.updates.len() >= MANY;
-        drop(heard);
-        if many {
-            self.0.merge_aside();
-        }
-        self.0.news.notify_one();
+        self.news.notify_one();
     }
 
     fn on_failure(&self, failure: Arc<Failure>) {
-        lock(&self.0.heard).failed = Some(failure);
-        self.0.news.notify_one();
+        self.follower.fail(failure);
+        self.news.notify_one();
     }
 }
 
-/// What there is to do now.
-enum Next {
-    /// Something to send.
-    Send(Box<Sending<Rows>>),
-    /// Nothing until then, unless something happens; in milliseconds.
-    Idle(Option<u64>),
-    /// A step has settled whose update has not come yet.
-    Soon,
-}
+/// A table as a follower asks it.
+struct Followed(Table);
 
-/// Looks for the next train at one settled step.
-fn next(table: &Table, follower: &Follower, form: &Form, now: u64) -> Result<Next, Status> {
-    {
-        // A view holds blocks, which the next step would have to copy: none is taken before something is due. Nor are
-        // updates merged: as they are heard they are one for all followers, and merged each has its own.
-        let subscriber = lock(&follower.subscriber);
-        let heard = lock(&follower.heard);
-        let due = subscriber.due().or_else(|| (!heard.updates.is_empty()).then(|| subscriber.free()));
-        if heard.failed.is_none() && due.is_none_or(|due| due > now) {
-            return Ok(Next::Idle(due));
-        }
-    }
-    for _ in 0..TRIES {
-        let view = table.view().map_err(engine_error)?;
+impl Steps for Followed {
+    type View = View;
+    type Error = Status;
+
+    fn view(&self) -> Result<Option<(View, i64)>, Status> {
+        let view = self.0.view().map_err(engine_error)?;
         if view.pin_all().is_err() {
-            continue;
+            return Ok(None);
         }
-        let moment = view.moment().number();
-        let changed = table.last_step();
-        let mut subscriber = lock(&follower.subscriber);
-        let heard = follower.merged(&mut subscriber);
-        if let Some(failure) = &lock(&follower.heard).failed {
-            return Err(engine_error(engine::Error::TableFailed(failure.clone())));
-        }
-        let step = if table.is_live() {
-            let heard = heard.unwrap_or(0);
-            if heard > moment || changed > moment {
-                continue;
-            }
-            if heard < changed {
-                return Ok(Next::Soon);
-            }
-            moment as i64
-        } else {
-            -1
-        };
-        return Ok(match subscriber.next(now, step, view.rows()) {
-            Some(Outgoing { train, cells }) => {
-                drop(subscriber);
-                let source = cells.map_or(Source::Table(view), Source::Blink);
-                Next::Send(Box::new(Sending::begin(Rows { train, source, form: form.clone() })?))
-            }
-            None => Next::Idle(subscriber.due()),
-        });
+        let moment = view.moment().number() as i64;
+        Ok(Some((view, moment)))
     }
-    Ok(Next::Soon)
+
+    fn rows(view: &View) -> &RowSet {
+        view.rows()
+    }
+
+    fn changed(&self) -> Option<i64> {
+        self.0.is_live().then(|| self.0.last_step() as i64)
+    }
+}
+
+/// What there is to send now, read as far as it is sent soon.
+fn next(table: &Followed, follower: &Follower, form: &Form, now: u64) -> Result<Next<Sending<Rows>>, Status> {
+    follower.next(now, table)?.try_map(|(Outgoing { train, cells }, view)| {
+        let source = cells.map_or(Source::Table(view), Source::Blink);
+        Sending::begin(Rows { train, source, form: form.clone() })
+    })
 }
 
 /// What cells are read from.
@@ -294,21 +208,16 @@ async fn follow(
     };
     let (width, is_blink) = (table.width(), table.attributes().blink);
     let subscriber = Subscriber::new(&request, width, is_blink).map_err(told)?;
-    let follower = Arc::new(Follower {
-        heard: Mutex::default(),
-        subscriber: Mutex::new(subscriber),
-        news: Notify::new(),
-        merging: AtomicBool::new(false),
-        runtime: Handle::current(),
-        blink: is_blink.then_some(width),
-    });
-    let (listened, listener) = (table.clone(), Arc::new(Ear(follower.clone())));
+    let (follower, news) = (Arc::new(Follower::new(subscriber)), Arc::new(Notify::new()));
+    let (of, runtime, blink) = (follower.clone(), Handle::current(), is_blink.then_some(width));
+    let listener = Arc::new(Ear { follower: of, news: news.clone(), runtime, blink });
+    let listened = table.clone();
     let subscription: Option<Subscription> = read(context, move || {
         let subscribed = listened.is_live().then(|| listened.subscribe(listener, true));
         subscribed.transpose().map_err(engine_error)
     })
     .await?;
-    let ended = converse(context, messages, send, &table, &follower, &form).await;
+    let ended = converse(context, messages, send, &table, (&follower, &news), &form).await;
     // What it holds may be the last handle of a table, which takes the lock of its graph.
     crate::sessions::let_go((subscription, table));
     ended
@@ -319,7 +228,7 @@ async fn converse(
     messages: &mut Streaming<FlightData>,
     send: &Answer,
     table: &Table,
-    follower: &Arc<Follower>,
+    (follower, news): (&Arc<Follower>, &Notify),
     form: &Form,
 ) -> Result<(), Status> {
     if !begin(context, send, form).await? {
@@ -329,7 +238,7 @@ async fn converse(
     let now = || start.elapsed().as_millis() as u64;
     let mut open = true;
     loop {
-        let (of, by, how, at) = (table.clone(), follower.clone(), form.clone(), now());
+        let (of, by, how, at) = (Followed(table.clone()), follower.clone(), form.clone(), now());
         let pause = match read(context, move || next(&of, &by, &how, at)).await? {
             Next::Send(sending) => {
                 if !sending.send(context, send).await? {
@@ -337,17 +246,18 @@ async fn converse(
                 }
                 continue;
             }
+            Next::Failed(failure) => return Err(engine_error(engine::Error::TableFailed(failure))),
             Next::Soon => AGAIN,
             Next::Idle(None) => FAR,
             Next::Idle(Some(due)) => Duration::from_millis(due.saturating_sub(now())),
         };
         let request = async { if open { messages.message().await } else { std::future::pending().await } };
-        let quiet = first(follower.news.notified(), tokio::time::sleep(pause));
+        let quiet = first(news.notified(), tokio::time::sleep(pause));
         let gone = first(send.closed(), over(context));
         match first(request, first(quiet, gone)).await {
             First::Left(Ok(Some(data))) if data.app_metadata.is_empty() => return Err(no_metadata()),
             First::Left(Ok(Some(data))) => match Metadata::read(&data.app_metadata).map_err(told)? {
-                Metadata::Subscription(request) => lock(&follower.subscriber).request(&request).map_err(told)?,
+                Metadata::Subscription(request) => follower.request(&request).map_err(told)?,
                 _ => return Err(Status::invalid_argument("DoExchange: a subscription takes subscriptions alone")),
             },
             // The client says nothing more, and hears on.

@@ -63,7 +63,8 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
         }
     };
     let token = session.as_ref().filter(|_| new).map(|session| format!("Bearer {}", session.token));
-    let run = run(shared.clone(), call, session, body);
+    let whose = session.clone();
+    let run = while_open(whose, run(shared.clone(), call, session, body));
     let answers = if call.is_unary() {
         let late = |_| Err(Status::deadline_exceeded("the call took too long"));
         let time = if call == Call::ExecuteCommand { shared.limits.script } else { shared.limits.unary };
@@ -83,6 +84,18 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
         response.headers_mut().insert("authorization", token);
     }
     response
+}
+
+/// A call that waits for its request, or for an export that was named before it exists, waits no longer than its session.
+async fn while_open<T>(
+    session: Option<Arc<Session>>,
+    run: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    let Some(session) = session else { return run.await };
+    match first(run, session.over()).await {
+        First::Left(answers) => answers,
+        First::Right(()) => Err(crate::sessions::refused()),
+    }
 }
 
 async fn run(

@@ -1,5 +1,7 @@
 //! A table of plain rows that changes at random, and says how.
 
+pub mod client;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -71,6 +73,7 @@ fn item() -> Arc<Field> {
 }
 
 /// The table.
+#[derive(Clone)]
 pub struct World {
     rows: BTreeMap<u64, Row>,
     top: u64,

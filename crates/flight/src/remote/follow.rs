@@ -260,16 +260,24 @@ async fn talk(
                 if followed.viewport.is_some() && pieces.keys != RowSet::flat(ranks) {
                     return Err(unfit(followed, "rows of a viewport came under other keys than ranks").into());
                 }
-                if let Held::Rows(source) = target.upgrade()? {
-                    let before = rows_of(source.table())?;
-                    let calls = between(&before, &pieces.rows(followed)?).map_err(|error| unfit(followed, error))?;
-                    pending.apply(&link.graph, &source, calls)?;
-                }
+                let held = target.upgrade()?;
+                let calls = match &held {
+                    Held::Rows(source) => {
+                        let before = rows_of(source.table())?;
+                        between(&before, &pieces.rows(followed)?).map_err(|error| unfit(followed, error))?
+                    }
+                    Held::Blink(_) => Vec::new(),
+                };
                 {
+                    // Whoever reads the state between two steps reads that of the rows that are there.
                     let mut state = lock(&followed.state);
+                    if let Held::Rows(source) = &held {
+                        pending.apply(&link.graph, source, calls)?;
+                    }
                     (state.connected, state.step, state.trouble) = (true, Some(step), None);
                     state.snapshots += 1;
                 }
+                drop(held);
                 // In a graph that runs by itself the rows are there when the table is given out.
                 if let Some(ready) = ready.take() {
                     if link.graph.is_started() {
@@ -281,15 +289,22 @@ async fn talk(
             None => {
                 pending.room().await?;
                 match target.upgrade()? {
-                    Held::Rows(source) => pending.apply(&link.graph, &source, calls(followed, &update, &mut ranks)?)?,
+                    Held::Rows(source) => {
+                        let calls = calls(followed, &update, &mut ranks)?;
+                        let mut state = lock(&followed.state);
+                        pending.apply(&link.graph, &source, calls)?;
+                        state.step = Some(step);
+                    }
                     Held::Blink(source) => {
                         let rows = update.metadata.added.as_ref().map_or(0, RowSet::len);
+                        let batch = cells(followed, rows, |place| update.added[place].clone())?;
+                        let mut state = lock(&followed.state);
                         if rows > 0 {
-                            pending.append(&source, &cells(followed, rows, |place| update.added[place].clone())?)?;
+                            pending.append(&source, &batch)?;
                         }
+                        state.step = Some(step);
                     }
                 }
-                lock(&followed.state).step = Some(step);
             }
         }
     }
