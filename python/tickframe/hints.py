@@ -484,8 +484,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "dt": frozenset(
         _words(
             """
-            add_business_days base_utc_offset century combine days_in_month dst_offset is_business_day is_leap_year iso_year
-            millennium
+            add_business_days base_utc_offset dst_offset is_business_day
             """
         )
     ),

@@ -9,6 +9,7 @@ expressions, or a function of formulas, that stands in no row fails too.
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import inspect
 import math
 from typing import Any
@@ -141,6 +142,7 @@ FAILING = [
     ("instants", D.truncate("1d"), "row 1.*outside the range of instants"),
     ("instants", D.offset_by("1y"), "row 2.*outside the range of instants"),
     ("instants", D.month_start(), "row 1.*outside the range of instants"),
+    ("dates", D.combine(dt.time(9, 30)), "row 1.*outside the range of instants"),
 ]
 
 

@@ -693,6 +693,7 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("corr", "b"): lambda w: tf.col("y"),
     ("Table.agg_all_by", "agg"): lambda w: tf.agg.count_distinct(),
     ("dt.offset_by", "by"): lambda w: "1h",
+    ("dt.combine", "time"): lambda w: dt.time(9, 30),
     ("nth", "indices"): lambda w: 0,
     ("from_polars", "frame"): lambda w: pl.DataFrame({"x": [1, 2]}),
     ("KeyedTable.delete", "keys"): lambda w: [1],

@@ -140,6 +140,30 @@ class DatetimeNamespace(Namespace):
         """The start of the bin of this width; widths as in `truncate`, or nanoseconds."""
         return self._expr.lower_bin(width, offset)
 
+    def combine(self, time: object) -> Expr:
+        """The date at another time of the day: a ``datetime.time`` or a column of times. An instant stays in its zone."""
+        return self._call("combine", time)
+
+    def days_in_month(self) -> Expr:
+        """The number of days of the month, 28 to 31."""
+        return self._call("days_in_month")
+
+    def is_leap_year(self) -> Expr:
+        """Whether the year has 366 days."""
+        return self._call("is_leap_year")
+
+    def iso_year(self) -> Expr:
+        """The year of the ISO week."""
+        return self._call("iso_year")
+
+    def century(self) -> Expr:
+        """The century: 2001 to 2100 are in the 21st."""
+        return self._call("century")
+
+    def millennium(self) -> Expr:
+        """The millennium: 2001 to 3000 are in the third."""
+        return self._call("millennium")
+
     def month_start(self) -> Expr:
         """The first day of the month."""
         return self._call("month_start")

@@ -148,6 +148,9 @@ DATA["instants*durations"] = pairs(
     pa.array([None, 0, -1, DAY, -DAY - 1], NS), pa.array([None, 0, 1, -1, DAY], pa.duration("ns"))
 )
 DATA["instants*instants"] = pairs(DATA["inner"]["x"], DATA["inner"]["x"])
+DATA["near_dates"] = {"x": pa.array([day for day in DATES if day is None or -99_999 < day < 99_999], pa.date32())}
+for kind in ("inner", "near_dates"):
+    DATA[f"{kind}*times"] = pairs(DATA[kind]["x"], DATA["times"]["x"])
 DATA["good_times"] = {"x": pa.array([None, "00:00:00", "23:59:59.999999999", "12:30", "01:02:03.5"])}
 DATA["days"] = {"x": pa.array([None, 0, -1, 19_782, -719_162], pa.int32())}
 DATA["lists*index"] = pairs(DATA["lists"]["x"], pa.array([None, 0, 1, -1, 19, 20, -20, -21]))

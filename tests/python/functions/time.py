@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import pyarrow.compute as pc
 
 from functions.rows import Rows, p, q, x, y
@@ -22,6 +24,7 @@ TIME_PARTS = {
     "microsecond": None,
     "nanosecond": None,
 }
+DATE_PARTS |= dict.fromkeys(("days_in_month", "is_leap_year", "iso_year", "century", "millennium"))
 for part, arrow in {**DATE_PARTS, **TIME_PARTS}.items():
     for data in ("instants", "zoned"):
         add(f"dt.{part}", data, getattr(D, part)(), polars=getattr(E, part)(), pyarrow=arrow)
@@ -51,6 +54,9 @@ for by in ("1ns", "-1h", "1d", "-1d", "1w", "1mo", "-1mo", "13mo", "1q", "1y", "
 for name in ("month_start", "month_end"):
     add(f"dt.{name}", "inner", getattr(D, name)(), polars=getattr(E, name)())
     add(f"dt.{name}", "dates", getattr(D, name)(), polars=getattr(E, name)())
+for data in ("inner", "near_dates"):
+    add("dt.combine", data, D.combine(time(9, 30)), polars=E.combine(time(9, 30), "ns"))
+    add("dt.combine", f"{data}*times", D.combine(y), polars=E.combine(q, "ns"))
 for text in ("%Y-%m-%d", "%H:%M:%S", "%j %U %a %b", "%y/%m/%d %I:%M %p"):
     add("dt.strftime", "inner", D.strftime(text), polars=E.strftime(text))
 add("dt.strftime", "dates", D.strftime("%Y-%m-%d"), polars=E.strftime("%Y-%m-%d"))

@@ -46,6 +46,11 @@ fn parts_are_those_of_the_zone() {
         ("dt.weekday", "7 7 null 3", "7 7 null 3"),
         ("dt.week", "10 10 null 1", "10 10 null 1"),
         ("dt.ordinal_day", "69 69 null 365", "69 69 null 365"),
+        ("dt.days_in_month", "31 31 null 31", "31 31 null 31"),
+        ("dt.is_leap_year", "false false null false", "false false null false"),
+        ("dt.iso_year", "2013 2013 null 1970", "2013 2013 null 1970"),
+        ("dt.century", "21 21 null 20", "21 21 null 20"),
+        ("dt.millennium", "3 3 null 2", "3 3 null 2"),
         ("dt.date", "2013-03-10 2013-03-10 null 1969-12-31", "2013-03-10 2013-03-10 null 1969-12-31"),
         ("dt.time", "06:59:59.123456789 07:00:00 null 23:59:59", "01:59:59.123456789 03:00:00 null 18:59:59"),
     ] {
@@ -53,6 +58,19 @@ fn parts_are_those_of_the_zone() {
         check(&t(name, []), &york, in_york);
     }
     assert_eq!(bound(&t("dt.hour", []), &utc).unwrap().data_type(), &DataType::Int64);
+}
+
+#[test]
+fn a_date_at_a_time_of_day_is_an_instant_of_its_zone() {
+    let combined = || t("dt.combine", [call("dt.time", [col("at")])]);
+    // At half past two clocks are set forward on that day; in the autumn they show half past one twice.
+    let values = [Some("2013-03-10T12:00:00Z"), Some("2013-11-03T12:00:00Z"), None, Some("2013-11-03T12:00:00Z")];
+    let york = instants(&values, Some("America/New_York"));
+    let times = [Some("1970-01-01T02:30:00Z"), Some("1970-01-01T01:30:00Z"), Some("1970-01-01T00:00:00Z"), None];
+    let columns = [("t", york), ("at", instants(&times, None))];
+    check(&combined(), &columns, "2013-03-10T03:30:00-04:00 2013-11-03T01:30:00-04:00 null null");
+    let columns = [("t", instants(&values, None)), ("at", instants(&times, None))];
+    check(&combined(), &columns, "2013-03-10T02:30:00 2013-11-03T01:30:00 null null");
 }
 
 #[test]

@@ -267,6 +267,13 @@ pub enum Time {
     ReplaceTimeZone,
     MonthStart,
     MonthEnd,
+    DaysInMonth,
+    IsLeapYear,
+    IsoYear,
+    Century,
+    Millennium,
+    /// A date at a time of day.
+    Combine,
     /// Where the window of time begins that holds it, of windows that do not overlap.
     WindowStart,
     /// Where all windows of time begin that hold it.

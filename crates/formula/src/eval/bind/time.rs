@@ -77,6 +77,36 @@ impl Binder<'_> {
         })
     }
 
+    /// Whether the year has 366 days.
+    pub(crate) fn is_leap_year(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        self.on_clock(c, Needs::Date, |_, clock, _, _| {
+            Ok((time::is_leap_year(clock), DataType::Boolean, String::new()))
+        })
+    }
+
+    /// A date, or that of an instant, at a time of day.
+    pub(crate) fn combine(&mut self, c: &Call<'_>) -> Result<Term, Error> {
+        let [date, at] = self.terms_of(c)?;
+        let (date, at) = (self.settled(date)?, self.settled(at)?);
+        let (of, by) = (self.type_of(date).clone(), self.type_of(at).clone());
+        let zone = if let DataType::Timestamp(_, zone) = &of { zone.clone() } else { None };
+        let output = time::timestamp(zone);
+        if of == DataType::Null {
+            return self.promoted(date, &output).map(Term::Node);
+        }
+        let clock = self.clock(c.name, Needs::Date, &of)?;
+        if by == DataType::Null {
+            return self.promoted(at, &output).map(Term::Node);
+        }
+        if by != TIME {
+            let advice =
+                "the second is a time of day: a Time column, .dt.time() of an instant, or datetime.time(9, 30)";
+            return Err(type_error(c.name, &[&of, &by], advice));
+        }
+        let kernel = time::combine(clock, output.clone());
+        self.whole(&format!("{} of {of}", c.name), kernel, vec![date, at], output, &c.text()).map(Term::Node)
+    }
+
     /// The first day of the month, or the last.
     pub(crate) fn month_edge(&mut self, c: &Call<'_>, end: bool) -> Result<Term, Error> {
         self.on_clock(c, Needs::Date, |_, clock, data_type, _| {

@@ -97,6 +97,11 @@ pub(crate) fn iso_week(days: i64) -> i64 {
     (thursday - days_to(year, 1, 1)) / 7 + 1
 }
 
+/// The year of the week by ISO 8601.
+pub(crate) fn iso_year(days: i64) -> i64 {
+    day_of(days + 4 - weekday(days)).year
+}
+
 pub(crate) fn ordinal_day(days: i64) -> i64 {
     days - days_to(day_of(days).year, 1, 1) + 1
 }
@@ -126,6 +131,7 @@ mod tests {
                 assert_eq!(first.until(date).unwrap().get_days(), days as i32);
                 assert_eq!(i64::from(date.weekday().to_monday_one_offset()), weekday(days));
                 assert_eq!(i64::from(date.iso_week_date().week()), iso_week(days));
+                assert_eq!(i64::from(date.iso_week_date().year()), iso_year(days));
                 assert_eq!(i64::from(date.day_of_year()), ordinal_day(days));
                 assert_eq!(i64::from(date.days_in_month()), days_in_month(year, month));
             }

@@ -57,6 +57,18 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
     method(Function::Time(Time::MonthStart), "dt.month_start", ONE, |b, c| b.month_edge(c, false))
         .gives(Gives::AsFirst),
     method(Function::Time(Time::MonthEnd), "dt.month_end", ONE, |b, c| b.month_edge(c, true)).gives(Gives::AsFirst),
+    method(Function::Time(Time::DaysInMonth), "dt.days_in_month", ONE, |b, c| b.part_of_time(c, Needs::Date))
+        .always(Family::Integer),
+    method(Function::Time(Time::IsLeapYear), "dt.is_leap_year", ONE, |b, c| b.is_leap_year(c)).always(Family::Other),
+    method(Function::Time(Time::IsoYear), "dt.iso_year", ONE, |b, c| b.part_of_time(c, Needs::Date))
+        .always(Family::Integer),
+    method(Function::Time(Time::Century), "dt.century", ONE, |b, c| b.part_of_time(c, Needs::Date))
+        .always(Family::Integer),
+    method(Function::Time(Time::Millennium), "dt.millennium", ONE, |b, c| b.part_of_time(c, Needs::Date))
+        .always(Family::Integer),
+    method(Function::Time(Time::Combine), "dt.combine", (2, 2, "a date and a time of day"), |b, c| b.combine(c))
+        .always(Family::Instant)
+        .shown_by(r#"col("t").dt.combine(col("t").dt.truncate("1h").dt.time())"#),
     method(Function::Time(Time::Strftime), "dt.strftime", TWO, |b, c| b.strftime(c))
         .always(Family::Text)
         .shown_by(r#"col("t").dt.strftime("%d.%m.%Y")"#)

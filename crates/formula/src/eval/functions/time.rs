@@ -10,6 +10,7 @@ use arrow_array::types::{
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Int64Array, Time64NanosecondArray, TimestampNanosecondArray,
 };
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use jiff::tz::TimeZone;
 
@@ -80,6 +81,13 @@ pub(crate) fn part(part: Time, clock: Clock) -> Whole {
         Time::Week => by!(|days, _| civil::iso_week(days)),
         Time::Weekday => by!(|days, _| civil::weekday(days)),
         Time::OrdinalDay => by!(|days, _| civil::ordinal_day(days)),
+        Time::DaysInMonth => by!(|days, _| {
+            let day = day_of(days);
+            civil::days_in_month(day.year, day.month)
+        }),
+        Time::IsoYear => by!(|days, _| civil::iso_year(days)),
+        Time::Century => by!(|days, _| (day_of(days).year - 1).div_euclid(100) + 1),
+        Time::Millennium => by!(|days, _| (day_of(days).year - 1).div_euclid(1000) + 1),
         Time::Day => by!(|days, _| day_of(days).day),
         Time::Hour => by!(|_, ns| ns / 3_600_000_000_000),
         Time::Minute => by!(|_, ns| ns / 60_000_000_000 % 60),
@@ -88,6 +96,15 @@ pub(crate) fn part(part: Time, clock: Clock) -> Whole {
         Time::Microsecond => by!(|_, ns| ns / 1_000 % 1_000_000),
         _ => by!(|_, ns| ns % 1_000_000_000),
     }
+}
+
+/// Whether the local year has 366 days.
+pub(crate) fn is_leap_year(clock: Clock) -> Whole {
+    Arc::new(move |args, _| {
+        let array = args[0].array();
+        let leap = clock.map(array, |days, _| civil::is_leap(day_of(days).year));
+        Ok(Arc::new(BooleanArray::new(leap.into(), array.nulls().cloned())))
+    })
 }
 
 /// The local date.
@@ -388,6 +405,28 @@ pub(crate) fn midnight(zone: TimeZone, output: DataType) -> Whole {
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
         Ok(Arc::new(TimestampNanosecondArray::new(values.into(), dates.nulls().cloned()).with_timezone_opt(zone)))
+    })
+}
+
+/// The local date of each row at a time of day, as the clock of its zone shows it.
+pub(crate) fn combine(clock: Clock, output: DataType) -> Whole {
+    Arc::new(move |args, rows| {
+        let (dates, times) = (args[0].expanded(rows), args[1].expanded(rows));
+        let days = clock.map(&dates, |days, _| days);
+        let times = times.as_primitive::<Time64NanosecondType>();
+        let utc = TimeZone::UTC;
+        let mut offsets = Offsets::new(if let Clock::Instant(zone) = &clock { zone } else { &utc });
+        let nulls = NullBuffer::union(dates.nulls(), times.nulls());
+        let mut values = Vec::with_capacity(rows);
+        for (row, (days, ns)) in days.into_iter().zip(times.values()).enumerate() {
+            match offsets.instant_of(days, *ns, None) {
+                Some(value) => values.push(value),
+                None if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) => values.push(0),
+                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
+            }
+        }
+        let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
+        Ok(Arc::new(TimestampNanosecondArray::new(values.into(), nulls).with_timezone_opt(zone)))
     })
 }
 
