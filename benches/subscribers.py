@@ -3,7 +3,8 @@
     python benches/subscribers.py [row | viewports | stalled | sessions] [seconds]
 
 Over loopback, servers in a process of their own but where it is their cycle that is measured. Times are of one clock, which all processes of
-a machine share. Needs the extension as `make release` builds it.
+a machine share. Where `BENCH_DEEPHAVEN` names the Python of an environment with `deephaven-server`, one row to a listener of
+`pydeephaven-ticking` there stands beside. `BENCH_VIEWPORTS` says how many viewports. Needs the extension as `make release` builds it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ import tickframe as tf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROWS, CHANGED, VIEWPORTS, SHOWN = 1_000_000, 1_000, 100, 40
+ROWS, CHANGED, SHOWN = 1_000_000, 1_000, 40
+VIEWPORTS = int(os.environ.get("BENCH_VIEWPORTS", "100"))
+DEEPHAVEN = os.environ.get("BENCH_DEEPHAVEN")
 WORD = "a-word-of-this-bench"
 
 
@@ -153,8 +156,7 @@ def row(seconds: float) -> None:
 
             def on_update(update: Any) -> None:
                 now = time.perf_counter_ns()
-                for cells in update.added_rows(["sent"]).to_dicts():
-                    taken.append((now - cells["sent"]) / 1e3)
+                taken.extend((now - cells["sent"]) / 1e3 for cells in update.added_rows(["sent"]).to_dicts())
                 came.set()
 
             handle = remote.subscribe(on_update)
@@ -167,11 +169,49 @@ def row(seconds: float) -> None:
             handle.cancel()
     finally:
         process.kill()
+    told_of("a remote listener", taken, " (bar: p50 1000 µs)")
+    if DEEPHAVEN:
+        told_of("a listener of Deephaven's", row_beside(seconds), "")
+
+
+def told_of(whom: str, taken: list[float], bar: str) -> None:
+    """What a row took, without what warmed up."""
     taken = taken[len(taken) // 10 :]
     print(
-        f"one row appended to a remote listener: p50 {statistics.median(taken):.0f} µs, p99 {part(taken, 0.99):.0f} µs of {len(taken)} "
-        "(bar: p50 1000 µs)"
+        f"one row appended to {whom}: p50 {statistics.median(taken):.0f} µs, p99 {part(taken, 0.99):.0f} µs of {len(taken)}{bar}"
     )
+
+
+def row_beside(seconds: float) -> list[float]:
+    """The same of a Deephaven server and its own client."""
+    import pydeephaven as dh
+    from pydeephaven_ticking.table_listener import listen
+
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    words = [DEEPHAVEN or "", f"{here}/beside_deephaven.py", "row"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)  # noqa: S603
+    taken: list[float] = []
+    try:
+        url = next(line.split()[1] for line in process.stdout or () if line.startswith("@ "))
+        session = dh.Session(host="127.0.0.1", port=int(url.rsplit(":", 1)[1]))
+        came = threading.Event()
+
+        def on_update(update: Any) -> None:
+            now = time.perf_counter_ns()
+            taken.extend((now - int(sent)) / 1e3 for sent in update.added("sent")["sent"])
+            came.set()
+
+        listen(session.open_table("t"), on_update).start()
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            came.clear()
+            print("row", file=process.stdin, flush=True)
+            came.wait(10)
+            time.sleep(0.005)
+    finally:
+        process.kill()
+    return taken
 
 
 # Viewports.

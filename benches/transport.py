@@ -3,8 +3,10 @@
     python benches/transport.py [rows]
 
 One run, over loopback, every server in a process of its own; medians of seven after two to warm up, in turn. The client is
-`pyarrow.flight` for both. An upload is let go once it was taken, as the stock server does. The follower is `pydeephaven-ticking`. Needs the
-extension as `make release` builds it.
+`pyarrow.flight` for all, and `tf.connect` besides, which is done when its table of as many rows is here. An upload is let go once it was
+taken, as the stock server does. Where `BENCH_DEEPHAVEN` names the Python of an environment with `deephaven-server`, that server stands
+beside, three times instead of seven. The client's own ceiling is what `pyarrow` takes to read the same stream from memory. The follower is
+`pydeephaven-ticking`. Needs the extension as `make release` builds it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ import pyarrow.flight as fl
 
 import tickframe as tf
 
-WARM, TIMES = 2, 7
+WARM, TIMES, DEEPHAVEN_TIMES = 2, 7, 3
+DEEPHAVEN = os.environ.get("BENCH_DEEPHAVEN")
 FOLLOWED, CHANGED, CYCLES = 1_000_000, 10_000, 60
 
 
@@ -68,8 +71,11 @@ def serve(kind: str, count: int) -> None:
 
 
 def started(kind: str, *words: str) -> tuple[subprocess.Popen[str], str, str]:
-    """A process of this file that tells where it listens."""
-    command = [sys.executable, os.path.abspath(__file__), kind, *words]  # noqa: PTH100
+    """A process of this file, or of the other server's, that tells where it listens."""
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    own = [sys.executable, os.path.join(here, "transport.py"), kind]  # noqa: PTH118
+    beside = [DEEPHAVEN or "", os.path.join(here, "beside_deephaven.py"), "table"]  # noqa: PTH118
+    command = [*(beside if kind == "deephaven" else own), *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     for line in process.stdout or ():
         if line.startswith("@"):
@@ -78,42 +84,86 @@ def started(kind: str, *words: str) -> tuple[subprocess.Popen[str], str, str]:
     raise RuntimeError(f"{kind} did not start")
 
 
+def asked(kind: str, url: str, token: str, at: int, local: pa.Table) -> dict[str, float]:
+    """The time of one DoGet and of one DoPut of all rows."""
+    word = token if kind == "deephaven" else f"Bearer {token}"
+    options = fl.FlightCallOptions(headers=[(b"authorization", word.encode())])
+    path = ("export", str(at + 1)) if kind == "deephaven" else (f"p{at}",)
+    with fl.connect(url) as client:
+        start = time.perf_counter()
+        got = client.do_get(fl.Ticket(b"s/t"), options).read_all().num_rows
+        get = time.perf_counter() - start
+        if got != local.num_rows:
+            raise RuntimeError(f"{kind} sent {got} rows")
+        writer, reader = client.do_put(fl.FlightDescriptor.for_path(*path), local.schema, options)
+        start = time.perf_counter()
+        writer.write_table(local, 1 << 16)
+        writer.done_writing()
+        while kind != "stock" and reader.read() is not None:
+            pass
+        writer.close()
+        return {"DoGet": get, "DoPut": time.perf_counter() - start}
+
+
+def connected(url: str, token: str, count: int) -> float:
+    """The time from a question of our own client to its table of all rows."""
+    with tf.connect(url, token) as con:
+        start = time.perf_counter()
+        rows = con["t"].num_rows
+        taken = time.perf_counter() - start
+    if rows != count:
+        raise RuntimeError(f"connect has {rows} rows")
+    return taken
+
+
+def ceiling(local: pa.Table) -> float:
+    """The time that the client takes for the same batches where no socket is: a stream in memory, read whole with its bytes copied once."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, local.schema) as writer:
+        writer.write_table(local, 1 << 16)
+    held = sink.getvalue().to_pybytes()
+    start = time.perf_counter()
+    pa.ipc.open_stream(pa.py_buffer(bytes(bytearray(held)))).read_all()
+    return time.perf_counter() - start
+
+
 def transport(count: int) -> None:
-    """DoGet and DoPut of both, in turn."""
+    """DoGet and DoPut of all servers, in turn."""
     local = rows_of(count)
-    servers = {kind: started(kind, str(count)) for kind in ("stock", "ours")}
+    kinds = ("stock", "ours", *(["deephaven"] if DEEPHAVEN else []))
+    servers = {kind: started(kind, str(count)) for kind in kinds}
     taken: dict[tuple[str, str], list[float]] = {}
     try:
         for at in range(WARM + TIMES):
             for kind, (_, url, token) in servers.items():
-                options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())])
-                with fl.connect(url) as client:
-                    start = time.perf_counter()
-                    got = client.do_get(fl.Ticket(b"s/t"), options).read_all().num_rows
-                    get = time.perf_counter() - start
-                    if got != count:
-                        raise RuntimeError(f"{kind} sent {got} rows")
-                    writer, reader = client.do_put(fl.FlightDescriptor.for_path(f"p{at}"), local.schema, options)
-                    start = time.perf_counter()
-                    writer.write_table(local, 1 << 16)
-                    writer.done_writing()
-                    while kind == "ours" and reader.read() is not None:
-                        pass
-                    writer.close()
-                    put = time.perf_counter() - start
+                if kind == "deephaven" and at >= WARM + DEEPHAVEN_TIMES:
+                    continue
+                times = asked(kind, url, token, at, local)
+                if kind == "ours":
+                    times["connect"] = connected(url, token, count)
                 if at >= WARM:
-                    taken.setdefault((kind, "DoGet"), []).append(get)
-                    taken.setdefault((kind, "DoPut"), []).append(put)
+                    for call, time_ in times.items():
+                        taken.setdefault((kind, call), []).append(time_)
                 time.sleep(0.05)
+        ours_alone = statistics.median(ceiling(local) for _ in range(3))
     finally:
         for process, _, _ in servers.values():
             process.kill()
-    for call, bar in (("DoGet", 1.0), ("DoPut", 0.8)):
-        stock, ours = (statistics.median(taken[kind, call]) for kind in ("stock", "ours"))
+    middle = {key: statistics.median(values) for key, values in taken.items()}
+
+    def told(what: str, ours: float, beside: str, other: float, bar: float) -> None:
         print(
-            f"{call} of {count:,} rows of {local.num_columns}: ours {ours * 1e3:.0f} ms ({local.nbytes / ours / 1e9:.2f} GB/s), stock "
-            f"{stock * 1e3:.0f} ms: {stock / ours:.2f} (bar: {bar})"
+            f"{what} of {count:,} rows of {local.num_columns}: ours {ours * 1e3:.0f} ms ({local.nbytes / ours / 1e9:.2f} GB/s), "
+            f"{beside} {other * 1e3:.0f} ms: {other / ours:.2f} (bar: {bar})"
         )
+
+    told("DoGet", middle["ours", "DoGet"], "stock", middle["stock", "DoGet"], 1.0)
+    told("DoGet by tf.connect", middle["ours", "connect"], "stock with pyarrow.flight", middle["stock", "DoGet"], 1.3)
+    told("DoPut", middle["ours", "DoPut"], "stock", middle["stock", "DoPut"], 0.8)
+    if DEEPHAVEN:
+        told("DoGet", middle["ours", "DoGet"], "Deephaven", middle["deephaven", "DoGet"], 10)
+        told("DoPut", middle["ours", "DoPut"], "Deephaven", middle["deephaven", "DoPut"], 10)
+    print(f"the client's ceiling, a copy and a stream in memory read by pyarrow: {ours_alone * 1e3:.0f} ms")
 
 
 def follow(url: str, token: str) -> None:

@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import random
 import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -390,6 +391,36 @@ def test_only_what_is_touched_is_read(tmp_path: Path) -> None:
     assert read.get() - opened < 2.5 * one / 8 * 2.5
 
 
+@pytest.mark.parametrize("pages", [True, False])
+def test_what_has_no_nulls_or_only_nulls_is_passed_over(tmp_path: Path, pages: bool) -> None:
+    path = tmp_path / "a.parquet"
+    rows, group = 400_000, 50_000
+    # Nulls are in one row group of eight, which has no other cell; the last has none but one.
+    cells = [None if 2 <= n // group < 3 else n * 7 % 1_000_003 for n in range(rows)]
+    rare = [n if n == 5 else None for n in range(rows)]
+    drawn = random.Random(1)
+    more = {f"c{n}": pa.array([drawn.randrange(2**40) for _ in range(rows)]) for n in range(3)}
+    table = pa.table({"a": pa.array(cells, pa.int64()), "rare": pa.array(rare, pa.int64()), **more})
+    pq.write_table(table, path, row_group_size=group, write_page_index=pages, use_dictionary=False)
+    whole, read = counted(path)
+    opened = read.get()
+    assert whole.select(tf.col("c0").sum()).item() == sum(more["c0"].to_pylist())
+    one = read.get() - opened
+    for condition, wanted in [
+        (tf.col("a").is_null(), range(2 * group, 3 * group)),
+        (~tf.col("a").is_not_null(), range(2 * group, 3 * group)),
+        (tf.col("rare").is_not_null(), [5]),
+        (~tf.col("rare").is_null(), [5]),
+        (tf.col("rare") >= 0, [5]),
+    ]:
+        placed, read = counted(path)
+        before = read.get()
+        got = placed.filter(condition).select(tf.col("c0").sum()).item()
+        assert got == sum(more["c0"][n].as_py() for n in wanted), condition
+        # A group of the two columns that are touched, and some more for the pages at its edges.
+        assert read.get() - before < 0.3 * one, (condition, (read.get() - before) / one)
+
+
 POOL: list[Any] = [
     0,
     1,
@@ -453,6 +484,9 @@ def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool
                     for one in (copy, placed)
                 ]
                 assert counts[0] == counts[1], (column, of, literal)
+        cell = tf.col(column)
+        for number, test in enumerate([cell.is_null(), cell.is_not_null(), ~cell.is_null(), ~cell.is_not_null()]):
+            assert repr(placed.filter(test).to_dict()) == repr(copy.filter(test).to_dict()), (column, number)
 
 
 def test_operations_over_files_that_stay(tmp_path: Path) -> None:
@@ -499,8 +533,6 @@ def test_broken_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_flipped_bytes_never_crash(tmp_path: Path, kind: str) -> None:
-    import random
-
     path = tmp_path / f"a.{kind}"
     table = tf.table(everything())
     table.write_parquet(path) if kind == "parquet" else table.write_ipc(path)

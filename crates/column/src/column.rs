@@ -64,4 +64,17 @@ pub struct Zones {
     pub least: Chunk,
     /// No cell of the zone that is not NaN is greater; null where that is not known. Of canonical type.
     pub most: Chunk,
+    /// What is known of the nulls of each zone.
+    pub nulls: Vec<Nulls>,
+}
+
+/// What is known of the nulls among the cells of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nulls {
+    /// Nothing.
+    Unknown,
+    /// No cell is null.
+    None,
+    /// Every cell is null.
+    All,
 }

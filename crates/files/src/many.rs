@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, UInt64Array, new_empty_array, new_null_array}
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave;
 use column::types::canonical;
-use column::{Chunk, Column, ColumnSource, Error as ColumnError, NO_ROW, Zones};
+use column::{Chunk, Column, ColumnSource, Error as ColumnError, NO_ROW, Nulls, Zones};
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
@@ -285,7 +285,7 @@ impl Column for FolderColumn {
 
     fn zones(&self) -> Option<Arc<Zones>> {
         let (least, most) = (self.values.clone(), self.values.clone());
-        // An unknown bound is null, and so is a null: its zone is looked at.
-        Some(Arc::new(Zones { starts: self.starts.clone(), end: self.rows, least, most }))
+        let nulls = (0..self.values.len()).map(|at| if self.values.is_null(at) { Nulls::All } else { Nulls::None });
+        Some(Arc::new(Zones { starts: self.starts.clone(), end: self.rows, least, most, nulls: nulls.collect() }))
     }
 }

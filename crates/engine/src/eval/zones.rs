@@ -6,9 +6,9 @@
 
 use std::mem::discriminant;
 
-use arrow_array::{Array, BooleanArray};
+use arrow_array::Array;
 use arrow_schema::{DataType, Field, Schema};
-use column::Zones;
+use column::{Nulls, Zones};
 use formula::{Expr, Function, Literal};
 use rowset::RowSet;
 
@@ -19,14 +19,19 @@ use crate::sources::from_chunks;
 use crate::table::handle::Table;
 use crate::table::view::View;
 
-/// Comparisons of a column with a constant, all of which hold for every row that passes.
+/// Tests of a column's cell, all of which hold for every row that passes.
 pub(crate) struct Bounds(Vec<Bound>);
 
 struct Bound {
     column: usize,
-    comparison: Function,
-    /// Any of these.
-    constants: Vec<Expr>,
+    test: Test,
+}
+
+enum Test {
+    /// The cell is none of nulls, and compares so with any of these.
+    Compare(Function, Vec<Expr>),
+    Null,
+    NotNull,
 }
 
 /// A set of more values is not compared with the bounds of zones one by one.
@@ -64,19 +69,39 @@ impl Bound {
             let above = matches!(function, Function::Greater | Function::GreaterEqual);
             let is_null = matches!(value, Literal::Null | Literal::TypedNull(_));
             let known = !is_null && !(floats && (above || is_nan));
-            known.then(|| Bound { column, comparison: *function, constants: vec![constant.clone()] })
+            known.then(|| (column, *function, constant.clone()))
+        };
+        let bound = |(column, function, constant)| Bound { column, test: Test::Compare(function, vec![constant]) };
+        let tested = |of: &Expr, test: Test| {
+            let Expr::Column(name) = of else { return Vec::new() };
+            let column = table.canonical().index_of(name.as_str()).ok();
+            column.map(|column| Bound { column, test }).into_iter().collect()
         };
         match (function, &args[..]) {
+            (Function::IsNull, [of]) => tested(of, Test::Null),
+            (Function::IsNotNull, [of]) => tested(of, Test::NotNull),
+            (Function::Not, [Expr::Call { function: Function::IsNull, args }]) => match &args[..] {
+                [of] => tested(of, Test::NotNull),
+                _ => Vec::new(),
+            },
+            (Function::Not, [Expr::Call { function: Function::IsNotNull, args }]) => match &args[..] {
+                [of] => tested(of, Test::Null),
+                _ => Vec::new(),
+            },
             (
                 Function::Less | Function::LessEqual | Function::Greater | Function::GreaterEqual | Function::Equal,
                 [left, right],
             ) => {
                 let turned = turned(function);
-                compared(function, left, right).or_else(|| compared(&turned, right, left)).into_iter().collect()
+                compared(function, left, right)
+                    .or_else(|| compared(&turned, right, left))
+                    .map(bound)
+                    .into_iter()
+                    .collect()
             }
             (Function::IsBetween { .. }, [of, least, most]) => {
                 let least = compared(&Function::GreaterEqual, of, least);
-                least.into_iter().chain(compared(&Function::LessEqual, of, most)).collect()
+                least.into_iter().chain(compared(&Function::LessEqual, of, most)).map(bound).collect()
             }
             // In a set is equal to one of its values; null is in none, or is as good as unknown.
             (Function::IsIn { .. }, [of, Expr::Literal(Literal::List(values))]) if values.len() <= MOST_CONSTANTS => {
@@ -85,49 +110,26 @@ impl Bound {
                     return Vec::new();
                 }
                 let equal = |value: &Literal| compared(&Function::Equal, of, &Expr::Literal(value.clone()));
-                let Some(equal) = values.iter().map(equal).collect::<Option<Vec<Bound>>>() else { return Vec::new() };
-                let column = equal.first().map(|bound| bound.column);
-                let constants = equal.into_iter().flat_map(|bound| bound.constants).collect();
-                let bound = |column| Bound { column, comparison: Function::Equal, constants };
-                column.map(bound).into_iter().collect()
+                let Some(equal) = values.iter().map(equal).collect::<Option<Vec<_>>>() else { return Vec::new() };
+                let Some((column, ..)) = equal.first() else { return Vec::new() };
+                let constants = equal.iter().map(|(.., constant)| constant.clone()).collect();
+                vec![Bound { column: *column, test: Test::Compare(Function::Equal, constants) }]
             }
             _ => Vec::new(),
         }
     }
 
-    /// The rows of zones in which a cell may compare so.
+    /// The rows of zones in which a cell may pass.
     fn zones(&self, call: &Call, zones: &Zones) -> Result<RowSet, Error> {
-        let many = zones.starts.len();
-        if many == 0 {
-            return Ok(RowSet::new());
-        }
-        let field = |name: &str, of: &DataType| Field::new(name, of.clone(), true);
-        let schema = Schema::new(vec![field("least", zones.least.data_type()), field("most", zones.most.data_type())]);
-        let columns = vec![vec![zones.least.clone()], vec![zones.most.clone()]];
-        let table = from_chunks(schema.into(), columns, many as u64)?;
-        let view = table.view()?;
-        let may = |name: &str, comparison: Function, constant: &Expr| -> Result<RowSet, Error> {
-            let told = Expr::call(comparison, vec![Expr::column(name), constant.clone()]);
-            let told = told.map_err(|error| Error::Formula { operation: call.method.to_string(), error })?;
-            Evaluator::predicate(call, &told, &table)?.matching(&view, view.rows())
+        let but = |nulls: Nulls| -> RowSet {
+            let kept = zones.nulls.iter().enumerate().filter(|(_, of)| **of != nulls).map(|(at, _)| at as u64);
+            RowSet::from_sorted_keys(&kept.collect::<Vec<_>>())
         };
-        let unknown = |array: &dyn Array| {
-            let nulls: BooleanArray = (0..array.len()).map(|at| Some(array.is_null(at))).collect();
-            RowSet::from_sorted_keys(&(0..many as u64).filter(|at| nulls.value(*at as usize)).collect::<Vec<_>>())
+        let may = match &self.test {
+            Test::Null => but(Nulls::None),
+            Test::NotNull => but(Nulls::All),
+            Test::Compare(function, constants) => &compared(call, zones, *function, constants)? & &but(Nulls::All),
         };
-        let no_least = unknown(&zones.least);
-        let no_most = unknown(&zones.most);
-        let least = |comparison, constant| Ok::<_, Error>(&may("least", comparison, constant)? | &no_least);
-        let most = |comparison, constant| Ok::<_, Error>(&may("most", comparison, constant)? | &no_most);
-        let mut may = RowSet::new();
-        for constant in &self.constants {
-            let own = match self.comparison {
-                Function::Less | Function::LessEqual => least(self.comparison, constant)?,
-                Function::Greater | Function::GreaterEqual => most(self.comparison, constant)?,
-                _ => &least(Function::LessEqual, constant)? & &most(Function::GreaterEqual, constant)?,
-            };
-            may = &may | &own;
-        }
         let mut rows = RowSet::new();
         for span in may.spans() {
             let end = zones.starts.get(span.last as usize + 1).copied().unwrap_or(zones.end);
@@ -138,6 +140,41 @@ impl Bound {
         }
         Ok(rows)
     }
+}
+
+/// The numbers of the zones in which a cell may compare so with any of the constants.
+fn compared(call: &Call, zones: &Zones, function: Function, constants: &[Expr]) -> Result<RowSet, Error> {
+    let many = zones.starts.len();
+    if many == 0 {
+        return Ok(RowSet::new());
+    }
+    let field = |name: &str, of: &DataType| Field::new(name, of.clone(), true);
+    let schema = Schema::new(vec![field("least", zones.least.data_type()), field("most", zones.most.data_type())]);
+    let columns = vec![vec![zones.least.clone()], vec![zones.most.clone()]];
+    let table = from_chunks(schema.into(), columns, many as u64)?;
+    let view = table.view()?;
+    let may = |name: &str, comparison: Function, constant: &Expr| -> Result<RowSet, Error> {
+        let told = Expr::call(comparison, vec![Expr::column(name), constant.clone()]);
+        let told = told.map_err(|error| Error::Formula { operation: call.method.to_string(), error })?;
+        Evaluator::predicate(call, &told, &table)?.matching(&view, view.rows())
+    };
+    let unknown = |array: &dyn Array| {
+        RowSet::from_sorted_keys(&(0..many as u64).filter(|at| array.is_null(*at as usize)).collect::<Vec<_>>())
+    };
+    let no_least = unknown(&zones.least);
+    let no_most = unknown(&zones.most);
+    let least = |comparison, constant| Ok::<_, Error>(&may("least", comparison, constant)? | &no_least);
+    let most = |comparison, constant| Ok::<_, Error>(&may("most", comparison, constant)? | &no_most);
+    let mut may = RowSet::new();
+    for constant in constants {
+        let own = match function {
+            Function::Less | Function::LessEqual => least(function, constant)?,
+            Function::Greater | Function::GreaterEqual => most(function, constant)?,
+            _ => &least(Function::LessEqual, constant)? & &most(Function::GreaterEqual, constant)?,
+        };
+        may = &may | &own;
+    }
+    Ok(may)
 }
 
 fn turned(function: &Function) -> Function {

@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use rowset::RowSet;
 
 use super::reader::guarded;
-use super::zones::{Segment, bounds, segments, zones};
+use super::zones::{Segment, Told, segments};
 use super::{ParquetFile, judged};
 use crate::error::Error;
 
@@ -403,28 +403,13 @@ impl Column for FileColumn {
     fn zones(&self) -> Option<Arc<Zones>> {
         let inner = &*self.0;
         let known = inner.zones.get_or_init(|| {
-            let mut parts: [Vec<ArrayRef>; 2] = Default::default();
-            let mut rest = &inner.segments[..];
-            for (at, file) in inner.files.iter().enumerate() {
-                let many = rest.partition_point(|of| of.file <= at);
-                let (own, after) = rest.split_at(many);
-                rest = after;
-                let place = file.places[inner.number];
-                let own: Vec<Segment> = own
-                    .iter()
-                    .map(|of| Segment { group: of.segment.group, from: of.segment.from, rows: of.segment.rows })
-                    .collect();
-                let nothing = || [new_null_array(&inner.canonical, many), new_null_array(&inner.canonical, many)];
-                let told = bounds(file, place, &inner.canonical, &own).filter(|[least, _]| least.len() == many);
-                for (part, array) in parts.iter_mut().zip(told.unwrap_or_else(nothing)) {
-                    part.push(array);
-                }
+            let mut told = Told::default();
+            for of in inner.segments.chunk_by(|a, b| a.file == b.file) {
+                let file = &inner.files[of[0].file];
+                let own: Vec<Segment> = of.iter().map(|of| of.segment).collect();
+                told.add(file, file.places[inner.number], &inner.canonical, &own);
             }
-            let whole =
-                |arrays: &[ArrayRef]| concat(&arrays.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok();
-            let [least, most] = &parts;
-            let both = whole(least).zip(whole(most)).map(|(least, most)| [least, most]);
-            zones(inner.starts.clone(), inner.rows, both)
+            told.zones(inner.starts.clone(), inner.rows)
         });
         known.clone()
     }

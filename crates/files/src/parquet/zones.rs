@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use ::column::Zones;
 use ::column::types::to_canonical;
-use arrow_array::{ArrayRef, new_null_array};
+use ::column::{Nulls, Zones};
+use arrow_array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
+use arrow_select::take::take;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::page_index::offset_index::PageLocation;
 
 use super::ParquetFile;
 
-/// The least and the greatest cell of each segment of a column, as far as that is known. Segments are pages, or whole row
-/// groups where the file does not tell of its pages.
+/// Neighbouring rows of a column that a file tells of: a page, or a whole row group where the file does not tell of its pages.
+#[derive(Clone, Copy)]
 pub(super) struct Segment {
     pub(super) group: usize,
     /// The rows of the group that it has.
@@ -57,53 +58,86 @@ fn leaves(file: &ParquetFile, place: usize) -> Vec<usize> {
     (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == place).collect()
 }
 
-/// The bounds of the segments of a column; None where the file has none that can be compared.
-pub(super) fn bounds(
-    file: &ParquetFile,
-    place: usize,
-    canonical: &DataType,
-    segments: &[Segment],
-) -> Option<[ArrayRef; 2]> {
-    let metadata = file.metadata.metadata();
-    let field = file.metadata.schema().field(place);
-    if field.data_type().is_nested() || matches!(field.data_type(), DataType::Dictionary(..)) {
-        return None;
-    }
-    let [leaf] = leaves(file, place)[..] else { return None };
-    let converter =
-        StatisticsConverter::try_new(field.name(), file.metadata.schema(), file.metadata.parquet_schema()).ok()?;
-    let groups = metadata.row_groups();
-    let mut parts: [Vec<ArrayRef>; 2] = Default::default();
-    for (group, told) in groups.iter().enumerate() {
-        let own: usize = segments.iter().filter(|segment| segment.group == group).count();
-        let index = metadata.page_index().filter(|index| index.column_index(group, leaf).is_some());
-        let pages = index.and_then(|index| {
-            let least = converter.data_page_mins(index.as_ref(), [&group]).ok()?;
-            let most = converter.data_page_maxes(index.as_ref(), [&group]).ok()?;
-            (least.len() == own && most.len() == own).then_some((least, most))
-        });
-        let of_group = || {
-            let least = converter.row_group_mins([told]).ok()?;
-            let most = converter.row_group_maxes([told]).ok()?;
-            // Every segment of the group is within the bounds of the group.
-            let repeat = arrow_array::UInt32Array::from(vec![0; own]);
-            let of = |array: &ArrayRef| arrow_select::take::take(array, &repeat, None).ok();
-            of(&least).zip(of(&most))
-        };
-        let nothing = || (new_null_array(canonical, own), new_null_array(canonical, own));
-        let (least, most) = pages.or_else(of_group).unwrap_or_else(nothing);
-        for (part, array) in parts.iter_mut().zip([least, most]) {
-            let array = to_canonical(&array).ok().filter(|array| array.data_type() == canonical);
-            part.push(array.unwrap_or_else(|| new_null_array(canonical, own)));
-        }
-    }
-    let whole = |arrays: &[ArrayRef]| concat(&arrays.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok();
-    let [least, most] = &parts;
-    (!least.is_empty()).then(|| Some([whole(least)?, whole(most)?])).flatten()
+/// What is known of each of some segments of a column.
+#[derive(Default)]
+pub(super) struct Told {
+    least: Vec<ArrayRef>,
+    most: Vec<ArrayRef>,
+    nulls: Vec<Nulls>,
 }
 
-/// The bounds of a table's column, of which the files begin at these keys.
-pub(super) fn zones(starts: Vec<u64>, end: u64, bounds: Option<[ArrayRef; 2]>) -> Option<Arc<Zones>> {
-    let [least, most] = bounds?;
-    (least.len() == starts.len() && most.len() == starts.len()).then(|| Arc::new(Zones { starts, end, least, most }))
+impl Told {
+    /// Of further segments: all those of a file, in order.
+    pub(super) fn add(&mut self, file: &ParquetFile, place: usize, canonical: &DataType, segments: &[Segment]) {
+        let metadata = file.metadata.metadata();
+        let field = file.metadata.schema().field(place);
+        let leaf = match leaves(file, place)[..] {
+            [leaf] if !field.data_type().is_nested() => leaf,
+            _ => return self.nothing(canonical, segments.len()),
+        };
+        let converter =
+            StatisticsConverter::try_new(field.name(), file.metadata.schema(), file.metadata.parquet_schema());
+        let Ok(converter) = converter else { return self.nothing(canonical, segments.len()) };
+        let converter = converter.with_missing_null_counts_as_zero(false);
+        // The bounds of dictionaries are not told as cells.
+        let is_compared = !matches!(field.data_type(), DataType::Dictionary(..));
+        for own in segments.chunk_by(|a, b| a.group == b.group) {
+            let group = own[0].group;
+            let told = &metadata.row_groups()[group];
+            // Every segment of a group is within the bounds of the group.
+            let repeat = UInt32Array::from(vec![0; own.len()]);
+            let of_group = |array: ArrayRef| take(&array, &repeat, None).ok();
+            let index = metadata.page_index().filter(|index| index.column_index(group, leaf).is_some());
+            let of_pages = |array: ArrayRef| (array.len() == own.len()).then_some(array);
+            let bounds = index.and_then(|index| {
+                let least = converter.data_page_mins(index.as_ref(), [&group]).ok().and_then(of_pages)?;
+                Some((least, converter.data_page_maxes(index.as_ref(), [&group]).ok().and_then(of_pages)?))
+            });
+            let bounds = bounds.or_else(|| {
+                let least = converter.row_group_mins([told]).ok().and_then(of_group)?;
+                Some((least, converter.row_group_maxes([told]).ok().and_then(of_group)?))
+            });
+            let nothing = || new_null_array(canonical, own.len());
+            let (least, most) = bounds.filter(|_| is_compared).unwrap_or_else(|| (nothing(), nothing()));
+            for (part, array) in [(&mut self.least, least), (&mut self.most, most)] {
+                let array = to_canonical(&array).ok().filter(|array| array.data_type() == canonical);
+                part.push(array.unwrap_or_else(nothing));
+            }
+            let counts = index.and_then(|index| converter.data_page_null_counts(index.as_ref(), [&group]).ok());
+            let counts = counts.filter(|counts| counts.len() == own.len() && counts.null_count() == 0);
+            match counts {
+                Some(counts) => {
+                    self.nulls.extend(own.iter().zip(counts.values()).map(|(of, count)| nulls(*count, of.rows)))
+                }
+                None => {
+                    let count = converter.row_group_null_counts([told]).ok();
+                    let count = count.filter(|count| count.len() == 1 && count.is_valid(0)).map(|count| count.value(0));
+                    let rows = own.iter().map(|of| of.rows).sum();
+                    self.nulls.extend(own.iter().map(|_| count.map_or(Nulls::Unknown, |count| nulls(count, rows))));
+                }
+            }
+        }
+    }
+
+    fn nothing(&mut self, canonical: &DataType, segments: usize) {
+        self.least.push(new_null_array(canonical, segments));
+        self.most.push(new_null_array(canonical, segments));
+        self.nulls.extend(std::iter::repeat_n(Nulls::Unknown, segments));
+    }
+
+    /// As a column's, of which the segments begin at these keys; None where nothing is known.
+    pub(super) fn zones(self, starts: Vec<u64>, end: u64) -> Option<Arc<Zones>> {
+        let whole = |arrays: &[ArrayRef]| concat(&arrays.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok();
+        let (least, most) = whole(&self.least).zip(whole(&self.most))?;
+        let fits = [least.len(), most.len(), self.nulls.len()].iter().all(|many| *many == starts.len());
+        fits.then(|| Arc::new(Zones { starts, end, least, most, nulls: self.nulls }))
+    }
+}
+
+fn nulls(count: u64, rows: usize) -> Nulls {
+    match count {
+        0 => Nulls::None,
+        count if count == rows as u64 => Nulls::All,
+        _ => Nulls::Unknown,
+    }
 }
