@@ -131,6 +131,44 @@ def test_every_type_that_goes_by_the_wire_comes_as_it_was(here):
         assert remote.schema == tf.table(table).schema
         assert remote.to_dicts() == tf.table(table).to_dicts()
         assert con.states()["t"].step == -1
+        once = con.snapshot("t")
+        assert once.schema == remote.schema
+        assert once.to_dicts() == remote.to_dicts()
+
+
+def test_a_snapshot_is_of_one_step_and_stays_as_it_is(there, here):
+    trades = tf.append_table({"sym": str, "px": float}, graph=there)
+    empty = tf.append_table({"a": int, "s": str}, graph=there)
+    trades.append({"sym": ["A", "B", "C"], "px": [1.0, None, 3.0]}).wait(10)
+    tables = {"trades": trades, "empty": empty, "none": tf.table({"a": [1, 2]}).select([])}
+    with tf.serve(tables, graph=there) as srv, tf.connect(srv.url, graph=here) as con:
+        before = con.snapshot("trades")
+        trades.append({"sym": ["D"], "px": [4.0]}).wait(10)
+        assert not before.is_live
+        assert before.to_dict() == {"sym": ["A", "B", "C"], "px": [1.0, None, 3.0]}
+        assert con.snapshot("trades", columns="px").to_dict() == {"px": [1.0, None, 3.0, 4.0]}
+        assert con.snapshot("trades", columns=["px", "sym"]).columns == ["px", "sym"]
+        assert con.snapshot("trades", viewport=slice(-1, None)).to_dicts() == [{"sym": "D", "px": 4.0}]
+        assert con.snapshot("trades", columns=["sym"], viewport=slice(1, 3)).to_dict() == {"sym": ["B", "C"]}
+        assert con.snapshot("trades", viewport=slice(10, 20)).to_dicts() == []
+        assert con.snapshot("empty").to_dict() == {"a": [], "s": []}
+        assert con.states() == {}
+        # Parts of many rows come in pieces of the table there.
+        many = tf.table({"a": list(range(300_000))}).sort("a", descending=True)
+        srv.tables["many"] = many
+        assert con.snapshot("many")["a"].to_list() == many["a"].to_list()
+        for wrong, kind, text in [
+            (lambda: con.snapshot("nothing"), tf.errors.NotFoundError, "nothing"),
+            (lambda: con.snapshot("trades", columns=["x"]), tf.errors.ColumnNotFoundError, "x"),
+            (lambda: con.snapshot("trades", columns=5), tf.errors.TypeMismatchError, "named by strings"),
+            (lambda: con.snapshot("trades", viewport=slice(3, 1)), ValueError, "no row"),
+            (lambda: con.snapshot(5), tf.errors.TypeMismatchError, "named by a string"),
+            (lambda: con.snapshot("many", timeout=1e-9), tf.errors.TimeoutError, "no rows within"),
+        ]:
+            with pytest.raises(kind, match=text):
+                wrong()
+    with pytest.raises(tf.errors.TransportError, match="closed"):
+        con.snapshot("trades")
 
 
 def test_a_table_that_cannot_be_sent_is_refused_by_its_column(here):

@@ -46,6 +46,14 @@ impl PyRemote {
     }
 }
 
+fn part(columns: Option<Vec<String>>, viewport: Option<(u64, u64, bool)>) -> PyResult<Part> {
+    let viewport = viewport.map(|(first, last, from_end)| {
+        Viewport::new(first, last, from_end)
+            .ok_or_else(|| PyValueError::new_err(format!("connect: a viewport from {first} to {last} has no rows")))
+    });
+    Ok(Part { columns, viewport: viewport.transpose()? })
+}
+
 #[pymethods]
 impl PyRemote {
     /// `trust` says whether it is encrypted, and whose certificates are believed: bytes in PEM form, or the system's.
@@ -89,14 +97,31 @@ impl PyRemote {
         seconds: f64,
     ) -> PyResult<PyTable> {
         let remote = self.held()?;
-        let viewport = viewport.map(|(first, last, from_end)| {
-            Viewport::new(first, last, from_end)
-                .ok_or_else(|| PyValueError::new_err(format!("connect: a viewport from {first} to {last} has no rows")))
-        });
-        let part = Part { columns, viewport: viewport.transpose()? };
+        let part = part(columns, viewport)?;
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let found = ending::detached(py, || {
             let table = remote.table(name, part, timeout);
+            drop(remote);
+            table
+        });
+        found.map(PyTable::new).map_err(raised)
+    }
+
+    /// The rows of one there as they are now, as a static table. As `table`.
+    #[pyo3(signature = (name, columns, viewport, seconds))]
+    fn snapshot(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        columns: Option<Vec<String>>,
+        viewport: Option<(u64, u64, bool)>,
+        seconds: f64,
+    ) -> PyResult<PyTable> {
+        let remote = self.held()?;
+        let part = part(columns, viewport)?;
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let found = ending::detached(py, || {
+            let table = remote.snapshot(name, &part, timeout);
             drop(remote);
             table
         });

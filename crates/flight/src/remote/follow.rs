@@ -9,7 +9,9 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
-use barrage::{Layout, ReceivedUpdate, Receiver, SubscriptionOptions, SubscriptionRequest, WireSchema, read_schema};
+use barrage::{
+    Layout, Metadata, ReceivedUpdate, Receiver, SubscriptionOptions, SubscriptionRequest, WireSchema, read_schema,
+};
 use engine::ColumnSet;
 use engine::sources::Apply;
 use rowset::RowSet;
@@ -51,6 +53,8 @@ pub(crate) struct Followed {
     pub(crate) columns: Vec<usize>,
     /// These rows alone.
     pub(crate) viewport: Option<Viewport>,
+    /// Whether its rows live for one step.
+    pub(crate) blink: bool,
     /// All columns that it has there.
     pub(crate) whole: Schema,
     pub(crate) state: Mutex<RemoteState>,
@@ -151,7 +155,34 @@ async fn next(peer: &Peer, exchange: &mut Exchange) -> Result<crate::proto::Flig
     }
 }
 
-fn unfit(followed: &Followed, why: impl std::fmt::Display) -> RemoteError {
+/// The beginning of a stream, which says what columns come.
+pub(super) async fn opened(peer: &Peer, exchange: &mut Exchange, followed: &Followed) -> Result<Receiver, RemoteError> {
+    let opening = next(peer, exchange).await?;
+    let wire = read_schema(&opening.data_header).and_then(|schema| WireSchema::received(&schema, false));
+    let wire = wire.map_err(|error| unfit(followed, error))?;
+    same_columns(&wire, followed)?;
+    Ok(Receiver::new(wire, Layout::default()))
+}
+
+/// The next update of a stream, when all its messages have come.
+pub(super) async fn received(
+    peer: &Peer,
+    exchange: &mut Exchange,
+    receiver: &mut Receiver,
+    followed: &Followed,
+) -> Result<ReceivedUpdate, RemoteError> {
+    loop {
+        let data = next(peer, exchange).await?;
+        limits::ask(data.data_body.len() as u64).map_err(|error| unfit(followed, error))?;
+        let body = Buffer::from(data.data_body.as_ref());
+        let received = receiver.receive(&data.app_metadata, &data.data_header, &body);
+        if let Some(update) = received.map_err(|error| unfit(followed, error))? {
+            return Ok(update);
+        }
+    }
+}
+
+pub(super) fn unfit(followed: &Followed, why: impl std::fmt::Display) -> RemoteError {
     RemoteError::Unfit { name: followed.name.clone(), why: why.to_string() }
 }
 
@@ -229,21 +260,13 @@ async fn talk(
     let viewport = followed.viewport.map(Viewport::positions);
     let reverse_viewport = followed.viewport.is_some_and(Viewport::counts_from_end);
     let request = SubscriptionRequest { ticket, columns, viewport, options, reverse_viewport };
-    let mut exchange = peer.follow(request).await?;
-    let opening = next(peer, &mut exchange).await?;
-    let wire = read_schema(&opening.data_header).and_then(|schema| WireSchema::received(&schema, false));
-    let wire = wire.map_err(|error| unfit(followed, error))?;
-    same_columns(&wire, followed)?;
-    let mut receiver = Receiver::new(wire, Layout::default());
+    let mut exchange = peer.exchange(Metadata::Subscription(request)).await?;
+    let mut receiver = opened(peer, &mut exchange, followed).await?;
     let mut fresh = Some(Fresh::default());
     // Rows of a viewport.
     let mut ranks = 0;
     loop {
-        let data = next(peer, &mut exchange).await?;
-        limits::ask(data.data_body.len() as u64).map_err(|error| unfit(followed, error))?;
-        let body = Buffer::from(data.data_body.as_ref());
-        let received = receiver.receive(&data.app_metadata, &data.data_header, &body);
-        let Some(update) = received.map_err(|error| unfit(followed, error))? else { continue };
+        let update = received(peer, &mut exchange, &mut receiver, followed).await?;
         let step = update.metadata.last_seq;
         match fresh.take() {
             Some(mut pieces) => {

@@ -5,6 +5,7 @@
 
 mod difference;
 mod follow;
+mod once;
 mod peer;
 mod target;
 mod viewport;
@@ -275,30 +276,10 @@ impl Remote {
             }
         }
         let found = self.wait(async {
-            let named = Named::Scope(name.to_owned()).descriptor();
-            let schema = self.with_peer(|peer| {
-                let named = named.clone();
-                async move { peer.schema(&named).await }
-            });
-            let unfit = |why: String| RemoteError::Unfit { name: name.to_owned(), why };
-            let whole = schema_of(&schema.await?).map_err(unfit)?;
-            barrage::WireSchema::of(&whole).map_err(|error| unfit(error.to_string()))?;
-            let places = places(&whole, part.columns.as_deref()).map_err(RemoteError::Engine)?;
-            let blink = whole.metadata().get(BLINK).is_some_and(|value| value == "true");
-            if blink && part.viewport.is_some() {
-                return Err(unfit("its rows live for one step; a viewport is of tables whose rows stay".to_owned()));
-            }
-            let schema = own(&whole.project(&places).map_err(|error| unfit(error.to_string()))?);
-            let held = Held::new(&self.link.graph, Arc::new(schema), blink).map_err(RemoteError::Engine)?;
+            let asked = self.asked(name, part).await?;
+            let held = Held::new(&self.link.graph, asked.schema.clone(), asked.blink).map_err(RemoteError::Engine)?;
             let table = held.table().clone();
-            let followed = Arc::new(Followed {
-                name: name.to_owned(),
-                schema: table.schema().clone(),
-                columns: places,
-                viewport: part.viewport,
-                whole,
-                state: Mutex::default(),
-            });
+            let followed = Arc::new(Followed { schema: table.schema().clone(), ..asked });
             let (ready, first_rows) = oneshot::channel();
             tokio::spawn(follow(self.link.clone(), followed.clone(), held.downgrade(), ready));
             match tokio::time::timeout(timeout, first_rows).await {
@@ -315,6 +296,45 @@ impl Remote {
         let (table, followed) = found;
         lock(&self.known).insert(key, (table.downgrade(), followed));
         Ok(table)
+    }
+
+    /// What a table there is, of which a part is wanted.
+    async fn asked(&self, name: &str, part: &Part) -> Result<Followed, RemoteError> {
+        let named = Named::Scope(name.to_owned()).descriptor();
+        let schema = self.with_peer(|peer| {
+            let named = named.clone();
+            async move { peer.schema(&named).await }
+        });
+        let unfit = |why: String| RemoteError::Unfit { name: name.to_owned(), why };
+        let whole = schema_of(&schema.await?).map_err(unfit)?;
+        barrage::WireSchema::of(&whole).map_err(|error| unfit(error.to_string()))?;
+        let columns = places(&whole, part.columns.as_deref()).map_err(RemoteError::Engine)?;
+        let blink = whole.metadata().get(BLINK).is_some_and(|value| value == "true");
+        if blink && part.viewport.is_some() {
+            return Err(unfit("its rows live for one step; a viewport is of tables whose rows stay".to_owned()));
+        }
+        let schema = own(&whole.project(&columns).map_err(|error| unfit(error.to_string()))?);
+        Ok(Followed {
+            name: name.to_owned(),
+            schema: Arc::new(schema),
+            columns,
+            viewport: part.viewport,
+            blink,
+            whole,
+            state: Mutex::default(),
+        })
+    }
+
+    /// The rows of a table there, or of a part of it, as they are now: a static table.
+    pub fn snapshot(&self, name: &str, part: &Part, timeout: Duration) -> Result<Table, RemoteError> {
+        self.wait(async {
+            let asked = async {
+                let wanted = &self.asked(name, part).await?;
+                self.with_peer(|peer| async move { once::once(&peer, wanted).await }).await
+            };
+            let late = |_| RemoteError::Late { url: self.url(), seconds: timeout.as_secs_f64(), why: String::new() };
+            tokio::time::timeout(timeout, asked).await.map_err(late)?
+        })
     }
 
     /// How it goes with each table that somebody has, by its name and its part: `name[a, b][0:10]`.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use barrage::{Metadata, SubscriptionRequest};
+use barrage::Metadata;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
 use http_body::Frame;
@@ -110,7 +110,7 @@ impl http_body::Body for Said {
     }
 }
 
-/// A table that is followed: the updates, and what keeps the call open.
+/// Rows that were asked for: the messages, and what keeps the call open.
 pub(crate) struct Exchange {
     pub(crate) answers: Streaming<FlightData>,
     _said: mpsc::Sender<Bytes>,
@@ -223,16 +223,16 @@ impl Peer {
         Ok(found.schema)
     }
 
-    /// Follows a table.
-    pub(crate) async fn follow(&self, request: SubscriptionRequest) -> Result<Exchange, RemoteError> {
+    /// Asks for rows of a table.
+    pub(crate) async fn exchange(&self, request: Metadata) -> Result<Exchange, RemoteError> {
         let (said, saying) = mpsc::channel(1);
-        let app_metadata = Metadata::Subscription(request).write().into();
+        let app_metadata = request.write().into();
         let first = framed(&FlightData { app_metadata, ..FlightData::default() });
         for piece in first {
             _ = said.try_send(piece);
         }
         let called = tokio::time::timeout(CALL, self.call(FLIGHT, "DoExchange", saying)).await;
-        let answers = called.map_err(|_| self.address.lost("a subscription is not answered"))??;
+        let answers = called.map_err(|_| self.address.lost("DoExchange is not answered"))??;
         Ok(Exchange { answers, _said: said })
     }
 
