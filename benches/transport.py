@@ -3,7 +3,7 @@
     python benches/transport.py [rows]
 
 One run, over loopback, every server in a process of its own; medians of seven after two to warm up, in turn. The client is
-`pyarrow.flight` for all, and `tf.connect` besides, which is done when its table of as many rows is here. An upload is let go once it was
+`pyarrow.flight` for all, and `tf.connect` besides: rows read once, and a followed table with all rows. An upload is let go once it was
 taken, as the stock server does. Where `BENCH_DEEPHAVEN` names the Python of an environment with `deephaven-server`, that server stands
 beside, three times instead of seven. The client's own ceiling is what `pyarrow` takes to read the same stream from memory. The follower is
 `pydeephaven-ticking`. Needs the extension as `make release` builds it.
@@ -105,15 +105,18 @@ def asked(kind: str, url: str, token: str, at: int, local: pa.Table) -> dict[str
         return {"DoGet": get, "DoPut": time.perf_counter() - start}
 
 
-def connected(url: str, token: str, count: int) -> float:
-    """The time from a question of our own client to its table of all rows."""
+def connected(url: str, token: str, count: int) -> dict[str, float]:
+    """The time from a question of our own client to its table of all rows, read once and followed."""
+    times = {}
     with tf.connect(url, token) as con:
-        start = time.perf_counter()
-        rows = con["t"].num_rows
-        taken = time.perf_counter() - start
-    if rows != count:
-        raise RuntimeError(f"connect has {rows} rows")
-    return taken
+        for call, ask in (("snapshot", con.snapshot), ("follow", con.table)):
+            start = time.perf_counter()
+            table = ask("t")
+            times[call] = time.perf_counter() - start
+            if table.num_rows != count:
+                raise RuntimeError(f"{call} has {table.num_rows} rows")
+            del table
+    return times
 
 
 def ceiling(local: pa.Table) -> float:
@@ -140,7 +143,7 @@ def transport(count: int) -> None:
                     continue
                 times = asked(kind, url, token, at, local)
                 if kind == "ours":
-                    times["connect"] = connected(url, token, count)
+                    times |= connected(url, token, count)
                 if at >= WARM:
                     for call, time_ in times.items():
                         taken.setdefault((kind, call), []).append(time_)
@@ -158,7 +161,8 @@ def transport(count: int) -> None:
         )
 
     told("DoGet", middle["ours", "DoGet"], "stock", middle["stock", "DoGet"], 1.0)
-    told("DoGet by tf.connect", middle["ours", "connect"], "stock with pyarrow.flight", middle["stock", "DoGet"], 1.3)
+    told("snapshot by tf.connect", middle["ours", "snapshot"], "stock by pyarrow.flight", middle["stock", "DoGet"], 1.3)
+    told("table by tf.connect", middle["ours", "follow"], "stock by pyarrow.flight", middle["stock", "DoGet"], 1.3)
     told("DoPut", middle["ours", "DoPut"], "stock", middle["stock", "DoPut"], 0.8)
     if DEEPHAVEN:
         told("DoGet", middle["ours", "DoGet"], "Deephaven", middle["deephaven", "DoGet"], 10)

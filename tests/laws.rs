@@ -40,7 +40,7 @@ fn pipelines_equal_the_model() {
 /// Few rows with few keys and stamps on both sides: most rows meet, and most steps change who meets whom.
 #[test]
 fn joins_of_few_rows_equal_the_model() {
-    law(4_000, |tape| {
+    law(5_000, |tape| {
         let (pipeline, specs) = draw_pipeline(tape, 1, Stage::draw_join);
         (pipeline, specs.iter().map(|spec| few(spec, 6)).collect())
     });

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 pytestmark = pytest.mark.example
 
@@ -22,6 +26,21 @@ def run(*arguments):
 def promised(code):
     """The comments that follow a print: what the reader is told to expect."""
     return re.findall(r"^print\(.*\n((?:# .*\n?)+)", code, re.MULTILINE)
+
+
+def printed(notebook):
+    """What each cell printed."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return ["".join(output["text"] for output in cell.outputs if output.get("name") == "stdout") for cell in code]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prints_what_it_holds(notebook, tmp_path):
+    held = nbformat.read(notebook, 4)
+    ran = copy.deepcopy(held)
+    NotebookClient(ran, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    assert any(printed(held))
+    assert printed(ran) == printed(held)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)

@@ -21,7 +21,8 @@ impl Stage {
 
     /// A join, if one is defined over this shape.
     pub fn draw_join(tape: &mut Tape, shape: &mut Shape) -> Stage {
-        let joins = ["filter", "natural_join", "natural_join", "join", "range_join", "join_asof", "multi_join"];
+        let joins =
+            ["filter", "natural_join", "natural_join", "join", "where_in", "range_join", "join_asof", "multi_join"];
         Stage::draw_of(tape, shape, &joins.map(spec))
     }
 
