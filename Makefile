@@ -169,10 +169,9 @@ bench: venv
 figures:
 	@$(PYTHON) benches/figures.py $(ARGS)
 
-# Linked by zig against the oldest C library that is still common, whatever this machine has.
 wheel: venv
-	$(RUN)pip install --quiet --disable-pip-version-check 'ziglang==0.17.*'
-	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/wheel" PATH="$(TICKFRAME_VENV)/bin:$$PATH" $(RUN)maturin build --release --zig --compatibility manylinux_2_28 --out dist
+	$(PYTHON) scripts/requirements.py ship | xargs -d '\n' $(RUN)pip install --quiet --disable-pip-version-check
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}/wheel" PATH="$(TICKFRAME_VENV)/bin:$$PATH" $(RUN)python scripts/wheel.py dist
 
 venv:
 	@PYTHON=$(PYTHON) bash scripts/environment.sh

@@ -15,8 +15,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 case $kind in
 wheel)
-    pip install --quiet --disable-pip-version-check 'ziglang==0.17.*'
-    maturin build --release --zig --compatibility manylinux_2_28 --locked --quiet --out "$scratch/dist"
+    python scripts/requirements.py ship | xargs -d '\n' pip install --quiet --disable-pip-version-check
+    python scripts/wheel.py "$scratch/dist" --locked --quiet
     ;;
 sdist)
     maturin sdist --out "$scratch/sdist" >"$scratch/sdist.log" 2>&1 || { cat "$scratch/sdist.log" >&2; exit 1; }

@@ -1,6 +1,7 @@
 //! The column interface: a source changes from step to step, a column is its immutable value at one moment.
 
 use std::any::Any;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -66,6 +67,15 @@ pub struct Zones {
     pub most: Chunk,
     /// What is known of the nulls of each zone.
     pub nulls: Vec<Nulls>,
+    /// What tells of single values, where something does.
+    pub members: Option<Arc<dyn Members>>,
+}
+
+/// What tells of values whether a zone may have them.
+pub trait Members: Debug + Send + Sync {
+    /// Of some zones, by their numbers, those in which a cell may be one of these values; they are of the column's canonical type,
+    /// and none is null.
+    fn may_hold(&self, zones: &RowSet, values: &Chunk) -> RowSet;
 }
 
 /// What is known of the nulls among the cells of a zone.

@@ -286,6 +286,7 @@ impl Column for FolderColumn {
     fn zones(&self) -> Option<Arc<Zones>> {
         let (least, most) = (self.values.clone(), self.values.clone());
         let nulls = (0..self.values.len()).map(|at| if self.values.is_null(at) { Nulls::All } else { Nulls::None });
-        Some(Arc::new(Zones { starts: self.starts.clone(), end: self.rows, least, most, nulls: nulls.collect() }))
+        let nulls = nulls.collect();
+        Some(Arc::new(Zones { starts: self.starts.clone(), end: self.rows, least, most, nulls, members: None }))
     }
 }

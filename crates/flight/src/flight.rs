@@ -13,6 +13,7 @@ use tonic::codec::Streaming;
 
 use crate::catalog::{Object, Served};
 use crate::context::{Context, Shared, blocking, engine_error};
+use crate::data_messages::{DataMessage, DataMessages};
 use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests};
 use crate::ipc::{Encoder, Received, encapsulated, with_attributes};
 use crate::logins::What;
@@ -22,7 +23,6 @@ use crate::proto::{
     SchemaResult, Ticket, WrappedAuthentication,
 };
 use crate::tickets::{Named, of_descriptor, of_ticket};
-use crate::uploads::{Upload, Uploads};
 
 /// Rows that are turned into messages at once.
 const ROWS: u64 = 1 << 18;
@@ -179,7 +179,7 @@ pub(crate) fn put(context: Context, body: Incoming) -> Answers {
 }
 
 async fn taken(context: &Context, body: Incoming, acknowledge: &Answer) -> Result<(), Status> {
-    let mut messages = Uploads::new(body, context.shared.limits.data_message);
+    let mut messages = DataMessages::new(body, context.shared.limits.data_message);
     let taken = received(context, &mut messages, acknowledge).await;
     if taken.is_err() {
         messages.drain();
@@ -187,7 +187,7 @@ async fn taken(context: &Context, body: Incoming, acknowledge: &Answer) -> Resul
     taken
 }
 
-async fn received(context: &Context, messages: &mut Uploads, acknowledge: &Answer) -> Result<(), Status> {
+async fn received(context: &Context, messages: &mut DataMessages, acknowledge: &Answer) -> Result<(), Status> {
     let first = messages.next().await?.ok_or_else(|| Status::invalid_argument("DoPut: no descriptor supplied"))?;
     let named = of_descriptor("DoPut", first.descriptor.as_ref())?;
     let begun = match &named {
@@ -211,8 +211,8 @@ async fn received(context: &Context, messages: &mut Uploads, acknowledge: &Answe
 
 async fn upload(
     context: &Context,
-    first: Upload,
-    messages: &mut Uploads,
+    first: DataMessage,
+    messages: &mut DataMessages,
     acknowledge: &Answer,
 ) -> Result<Served, Status> {
     let mut lease = context.session.login.take(What::Memory, 0)?;

@@ -114,12 +114,8 @@ pub(crate) fn requests<M: prost::Message + Default + 'static>(body: Incoming, li
 }
 
 /// The messages of an answer, none longer than `limit`.
-pub(crate) fn responses<M: prost::Message + Default + 'static>(
-    body: Incoming,
-    status: http::StatusCode,
-    limit: usize,
-) -> Streaming<M> {
-    Streaming::new_response(Reader(PhantomData), body, status, None, Some(limit))
+pub(crate) fn responses<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Streaming<M> {
+    Streaming::new_response(Reader(PhantomData), body, http::StatusCode::OK, None, Some(limit))
 }
 
 /// The one message of a request.

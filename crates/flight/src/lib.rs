@@ -8,6 +8,7 @@ mod calls;
 mod catalog;
 mod console;
 mod context;
+mod data_messages;
 mod exchange;
 mod exports;
 mod feed;
@@ -35,7 +36,7 @@ mod tables;
 mod tickets;
 mod tls;
 mod trouble;
-mod uploads;
+
 mod web;
 
 pub use calls::{CALLS, Call};

@@ -5,8 +5,9 @@
 //! Statistics are compared by the same kernels as cells, so that a zone is left out only where every one of its cells fails.
 
 use std::mem::discriminant;
+use std::sync::Arc;
 
-use arrow_array::Array;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, Date32Array, Int64Array, StringViewArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use column::{Nulls, Zones};
 use formula::{Expr, Function, Literal};
@@ -128,7 +129,16 @@ impl Bound {
         let may = match &self.test {
             Test::Null => but(Nulls::None),
             Test::NotNull => but(Nulls::All),
-            Test::Compare(function, constants) => &compared(call, zones, *function, constants)? & &but(Nulls::All),
+            Test::Compare(function, constants) => {
+                let within = &compared(call, zones, *function, constants)? & &but(Nulls::All);
+                match (&zones.members, function) {
+                    (Some(members), Function::Equal) => match cells(constants, zones.least.data_type()) {
+                        Some(values) => members.may_hold(&within, &values),
+                        None => within,
+                    },
+                    _ => within,
+                }
+            }
         };
         let mut rows = RowSet::new();
         for span in may.spans() {
@@ -175,6 +185,43 @@ fn compared(call: &Call, zones: &Zones, function: Function, constants: &[Expr]) 
         may = &may | &own;
     }
     Ok(may)
+}
+
+/// Constants as cells of a column, if they are of its kind.
+fn cells(constants: &[Expr], canonical: &DataType) -> Option<ArrayRef> {
+    fn all<T>(constants: &[Expr], of: impl Fn(&Literal) -> Option<T>) -> Option<Vec<T>> {
+        let one = |constant: &Expr| match constant {
+            Expr::Literal(literal) => of(literal),
+            _ => None,
+        };
+        constants.iter().map(one).collect()
+    }
+    let array: ArrayRef = match canonical {
+        DataType::Utf8View => Arc::new(StringViewArray::from_iter_values(all(constants, |literal| match literal {
+            Literal::Str(text) => Some(text.clone()),
+            _ => None,
+        })?)),
+        DataType::BinaryView => Arc::new(BinaryViewArray::from_iter_values(all(constants, |literal| match literal {
+            Literal::Binary(bytes) => Some(bytes.clone()),
+            _ => None,
+        })?)),
+        DataType::Date32 => Arc::new(Date32Array::from(all(constants, |literal| match literal {
+            Literal::Date(days) => Some(*days),
+            _ => None,
+        })?)),
+        DataType::UInt64 => Arc::new(UInt64Array::from(all(constants, |literal| match literal {
+            Literal::UInt(number) => Some(*number),
+            Literal::Int(number) => u64::try_from(*number).ok(),
+            _ => None,
+        })?)),
+        integer if integer.is_integer() => Arc::new(Int64Array::from(all(constants, |literal| match literal {
+            Literal::Int(number) => Some(*number),
+            _ => None,
+        })?)),
+        _ => return None,
+    };
+    // A number that has no such cell becomes null.
+    arrow_cast::cast(&array, canonical).ok().filter(|cells| cells.null_count() == 0)
 }
 
 fn turned(function: &Function) -> Function {

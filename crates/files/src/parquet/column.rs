@@ -15,6 +15,7 @@ use graph::{Moment, Moved};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use rowset::RowSet;
 
+use super::blooms::Blooms;
 use super::reader::guarded;
 use super::zones::{Segment, Told, segments};
 use super::{ParquetFile, judged};
@@ -409,7 +410,9 @@ impl Column for FileColumn {
                 let own: Vec<Segment> = of.iter().map(|of| of.segment).collect();
                 told.add(file, file.places[inner.number], &inner.canonical, &own);
             }
-            told.zones(inner.starts.clone(), inner.rows)
+            let groups = inner.segments.iter().map(|of| (of.file, of.segment.group)).collect();
+            let members = Blooms::of(&inner.files, inner.number, &inner.canonical, groups);
+            told.zones(inner.starts.clone(), inner.rows, members)
         });
         known.clone()
     }

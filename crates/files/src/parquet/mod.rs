@@ -1,5 +1,6 @@
 //! Parquet: read whole, or left where it is, its pages read as their cells are touched.
 
+mod blooms;
 mod column;
 mod reader;
 mod write;

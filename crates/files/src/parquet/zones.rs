@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::column::types::to_canonical;
-use ::column::{Nulls, Zones};
+use ::column::{Members, Nulls, Zones};
 use arrow_array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
@@ -53,7 +53,8 @@ pub(super) fn segments(file: &ParquetFile, place: usize) -> Vec<Segment> {
     segments
 }
 
-fn leaves(file: &ParquetFile, place: usize) -> Vec<usize> {
+/// The leaves of a column, by their numbers.
+pub(super) fn leaves(file: &ParquetFile, place: usize) -> Vec<usize> {
     let schema = file.metadata.parquet_schema();
     (0..schema.num_columns()).filter(|leaf| schema.get_column_root_idx(*leaf) == place).collect()
 }
@@ -126,11 +127,11 @@ impl Told {
     }
 
     /// As a column's, of which the segments begin at these keys; None where nothing is known.
-    pub(super) fn zones(self, starts: Vec<u64>, end: u64) -> Option<Arc<Zones>> {
+    pub(super) fn zones(self, starts: Vec<u64>, end: u64, members: Option<Arc<dyn Members>>) -> Option<Arc<Zones>> {
         let whole = |arrays: &[ArrayRef]| concat(&arrays.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok();
         let (least, most) = whole(&self.least).zip(whole(&self.most))?;
         let fits = [least.len(), most.len(), self.nulls.len()].iter().all(|many| *many == starts.len());
-        fits.then(|| Arc::new(Zones { starts, end, least, most, nulls: self.nulls }))
+        fits.then(|| Arc::new(Zones { starts, end, least, most, nulls: self.nulls, members }))
     }
 }
 

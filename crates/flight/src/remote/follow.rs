@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_buffer::Buffer;
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
 use barrage::{
@@ -22,6 +21,7 @@ use super::peer::{Exchange, Peer};
 use super::target::{Held, LetGo, Pending, Weak, batch, rows_of};
 use super::viewport::{self, Viewport};
 use super::{Link, RemoteError};
+use crate::data_messages::DataMessage;
 use crate::lock::lock;
 use crate::race::{First, first};
 
@@ -147,8 +147,8 @@ async fn gone(link: &Link, target: &Weak) -> End {
 }
 
 /// The next message of a stream that does not end by itself.
-async fn next(peer: &Peer, exchange: &mut Exchange) -> Result<crate::proto::FlightData, RemoteError> {
-    match exchange.answers.message().await {
+async fn next(peer: &Peer, exchange: &mut Exchange) -> Result<DataMessage, RemoteError> {
+    match exchange.answers.next().await {
         Ok(Some(data)) => Ok(data),
         Ok(None) => Err(peer.ended(&tonic::Status::unavailable("the server ended the subscription"))),
         Err(status) => Err(peer.ended(&status)),
@@ -158,7 +158,7 @@ async fn next(peer: &Peer, exchange: &mut Exchange) -> Result<crate::proto::Flig
 /// The beginning of a stream, which says what columns come.
 pub(super) async fn opened(peer: &Peer, exchange: &mut Exchange, followed: &Followed) -> Result<Receiver, RemoteError> {
     let opening = next(peer, exchange).await?;
-    let wire = read_schema(&opening.data_header).and_then(|schema| WireSchema::received(&schema, false));
+    let wire = read_schema(&opening.header).and_then(|schema| WireSchema::received(&schema, false));
     let wire = wire.map_err(|error| unfit(followed, error))?;
     same_columns(&wire, followed)?;
     Ok(Receiver::new(wire, Layout::default()))
@@ -173,9 +173,8 @@ pub(super) async fn received(
 ) -> Result<ReceivedUpdate, RemoteError> {
     loop {
         let data = next(peer, exchange).await?;
-        limits::ask(data.data_body.len() as u64).map_err(|error| unfit(followed, error))?;
-        let body = Buffer::from(data.data_body.as_ref());
-        let received = receiver.receive(&data.app_metadata, &data.data_header, &body);
+        limits::ask(data.body.len() as u64).map_err(|error| unfit(followed, error))?;
+        let received = receiver.receive(&data.metadata, &data.header, &data.body);
         if let Some(update) = received.map_err(|error| unfit(followed, error))? {
             return Ok(update);
         }

@@ -10,6 +10,7 @@ use barrage::Metadata;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
 use http_body::Frame;
+use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use prost::Message;
@@ -20,10 +21,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codec::Streaming;
 
 use super::RemoteError;
 use crate::calls::{APPLICATION, CONFIG, FLIGHT};
+use crate::data_messages::DataMessages;
 use crate::frames::{framed, responses};
 use crate::lock::lock;
 use crate::proto::{Constants, Empty, FieldsChange, FlightData, FlightDescriptor, SchemaResult};
@@ -112,7 +113,7 @@ impl http_body::Body for Said {
 
 /// Rows that were asked for: the messages, and what keeps the call open.
 pub(crate) struct Exchange {
-    pub(crate) answers: Streaming<FlightData>,
+    pub(crate) answers: DataMessages,
     _said: mpsc::Sender<Bytes>,
 }
 
@@ -157,12 +158,8 @@ impl Peer {
         self.sender.is_closed()
     }
 
-    async fn call<M: Message + Default + 'static>(
-        &self,
-        service: &str,
-        method: &str,
-        said: mpsc::Receiver<Bytes>,
-    ) -> Result<Streaming<M>, RemoteError> {
+    /// What it answers, as it comes.
+    async fn call(&self, service: &str, method: &str, said: mpsc::Receiver<Bytes>) -> Result<Incoming, RemoteError> {
         let address = &self.address;
         let scheme = if address.trust.is_some() { "https" } else { "http" };
         let bearer = lock(&self.bearer).clone();
@@ -182,7 +179,7 @@ impl Peer {
         if parts.status != http::StatusCode::OK {
             return Err(address.lost(format!("it answers {}, which is no answer of this protocol", parts.status)));
         }
-        Ok(responses(body, parts.status, MESSAGE))
+        Ok(body)
     }
 
     /// The server may give another token with any answer.
@@ -201,7 +198,8 @@ impl Peer {
         message: &impl Message,
     ) -> Result<M, RemoteError> {
         let answered = tokio::time::timeout(CALL, async {
-            let mut answers = self.call(service, method, once(message).await).await?;
+            let body = self.call(service, method, once(message).await).await?;
+            let mut answers = responses::<M>(body, MESSAGE);
             let first = answers.message().await.map_err(|status| self.address.told(&status))?;
             first.ok_or_else(|| self.address.lost("an answer without a message"))
         });
@@ -232,8 +230,8 @@ impl Peer {
             _ = said.try_send(piece);
         }
         let called = tokio::time::timeout(CALL, self.call(FLIGHT, "DoExchange", saying)).await;
-        let answers = called.map_err(|_| self.address.lost("DoExchange is not answered"))??;
-        Ok(Exchange { answers, _said: said })
+        let body = called.map_err(|_| self.address.lost("DoExchange is not answered"))??;
+        Ok(Exchange { answers: DataMessages::new(body, MESSAGE), _said: said })
     }
 
     /// What a status at the end of a stream says.

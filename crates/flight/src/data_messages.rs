@@ -1,4 +1,5 @@
-//! Rows on their way in. A body is copied once, from the frames it came in to where its columns can be read.
+//! Rows on their way in, from a client or from a server. A body is copied once, from the frames in which it came to where
+//! its columns can be read.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -6,18 +7,19 @@ use std::pin::Pin;
 
 use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::{Buf, Bytes};
+use http::HeaderMap;
 use http_body::Body;
 use hyper::body::Incoming;
 use prost::Message;
 use prost::encoding::{DecodeContext, WireType, check_wire_type, decode_key, decode_varint, skip_field};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::frames::{FRAME, drain_up_to};
 use crate::proto::FlightDescriptor;
 
-/// One message.
+/// One `FlightData`.
 #[derive(Debug, Default)]
-pub(crate) struct Upload {
+pub(crate) struct DataMessage {
     pub(crate) descriptor: Option<FlightDescriptor>,
     pub(crate) header: Bytes,
     pub(crate) metadata: Bytes,
@@ -55,26 +57,28 @@ impl Buf for Pieces {
     }
 }
 
-/// The messages of a client that sends rows.
-pub(crate) struct Uploads {
+/// The messages of who sends rows.
+pub(crate) struct DataMessages {
     body: Incoming,
     pieces: Pieces,
     limit: usize,
+    trailers: Option<HeaderMap>,
 }
 
 fn malformed(why: impl std::fmt::Display) -> Status {
     Status::invalid_argument(format!("malformed message: {why}"))
 }
 
-impl Uploads {
+impl DataMessages {
     /// Of none of which is longer than `limit`.
-    pub(crate) fn new(body: Incoming, limit: usize) -> Uploads {
-        Uploads { body, pieces: Pieces::default(), limit }
+    pub(crate) fn new(body: Incoming, limit: usize) -> DataMessages {
+        DataMessages { body, pieces: Pieces::default(), limit, trailers: None }
     }
 
-    /// The next message; none once the client has ended.
-    pub(crate) async fn next(&mut self) -> Result<Option<Upload>, Status> {
+    /// The next message; none once all were sent. A server that ends with an error says so in what comes last.
+    pub(crate) async fn next(&mut self) -> Result<Option<DataMessage>, Status> {
         if !self.has(FRAME).await? {
+            self.ended()?;
             return if self.pieces.len == 0 { Ok(None) } else { Err(malformed("it is cut short")) };
         }
         let compressed = self.pieces.get_u8();
@@ -86,9 +90,18 @@ impl Uploads {
             return Err(Status::out_of_range(format!("a message of {len} bytes, of at most {}", self.limit)));
         }
         if !self.has(len).await? {
+            self.ended()?;
             return Err(malformed("it is cut short"));
         }
-        upload(&mut self.pieces, len).map(Some).map_err(malformed)
+        message(&mut self.pieces, len).map(Some).map_err(malformed)
+    }
+
+    /// How the call went, by what came last.
+    fn ended(&self) -> Result<(), Status> {
+        match self.trailers.as_ref().and_then(Status::from_header_map) {
+            Some(status) if status.code() != Code::Ok => Err(status),
+            _ => Ok(()),
+        }
     }
 
     /// Whether so many bytes are there; they are waited for.
@@ -96,15 +109,16 @@ impl Uploads {
         while self.pieces.len < len {
             match poll_fn(|context| Pin::new(&mut self.body).poll_frame(context)).await {
                 None => return Ok(false),
-                Some(Err(error)) => return Err(Status::cancelled(format!("the client is gone: {error}"))),
-                Some(Ok(frame)) => {
-                    if let Ok(piece) = frame.into_data() {
+                Some(Err(error)) => return Err(Status::cancelled(format!("the other side is gone: {error}"))),
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(piece) => {
                         self.pieces.len += piece.len();
                         if !piece.is_empty() {
                             self.pieces.pieces.push_back(piece);
                         }
                     }
-                }
+                    Err(last) => self.trailers = last.into_trailers().ok(),
+                },
             }
         }
         Ok(true)
@@ -118,9 +132,9 @@ impl Uploads {
 }
 
 /// A message of so many bytes, all of which are there.
-fn upload(from: &mut Pieces, len: usize) -> Result<Upload, prost::DecodeError> {
+fn message(from: &mut Pieces, len: usize) -> Result<DataMessage, prost::DecodeError> {
     let end = from.len - len;
-    let mut upload = Upload::default();
+    let mut message = DataMessage::default();
     let context = DecodeContext::default();
     // A field cannot reach beyond its message: what lies behind it is another's.
     let taken = |from: &mut Pieces, wire: WireType| -> Result<usize, prost::DecodeError> {
@@ -134,15 +148,15 @@ fn upload(from: &mut Pieces, len: usize) -> Result<Upload, prost::DecodeError> {
         match tag {
             1 => {
                 let len = taken(from, wire)?;
-                upload.descriptor = Some(FlightDescriptor::decode(from.copy_to_bytes(len))?);
+                message.descriptor = Some(FlightDescriptor::decode(from.copy_to_bytes(len))?);
             }
             2 => {
                 let len = taken(from, wire)?;
-                upload.header = from.copy_to_bytes(len);
+                message.header = from.copy_to_bytes(len);
             }
             3 => {
                 let len = taken(from, wire)?;
-                upload.metadata = from.copy_to_bytes(len);
+                message.metadata = from.copy_to_bytes(len);
             }
             1000 => {
                 let len = taken(from, wire)?;
@@ -155,7 +169,7 @@ fn upload(from: &mut Pieces, len: usize) -> Result<Upload, prost::DecodeError> {
                     from.advance(part);
                     left -= part;
                 }
-                upload.body = body.into();
+                message.body = body.into();
             }
             _ => {
                 skip_field(wire, tag, from, context.clone())?;
@@ -165,7 +179,7 @@ fn upload(from: &mut Pieces, len: usize) -> Result<Upload, prost::DecodeError> {
             }
         }
     }
-    if from.len == end { Ok(upload) } else { Err(truncated()) }
+    if from.len == end { Ok(message) } else { Err(truncated()) }
 }
 
 /// The error of a field that reaches beyond its message.
@@ -201,7 +215,7 @@ mod tests {
         let bytes = sent().encode_to_vec();
         for each in [1, 2, 3, 7, 64, 1000] {
             let mut from = pieces(&[bytes.as_slice(), b"what follows"].concat(), each);
-            let read = upload(&mut from, bytes.len()).expect("sound");
+            let read = message(&mut from, bytes.len()).expect("sound");
             assert_eq!(read.descriptor, sent().flight_descriptor);
             assert_eq!((read.header, read.metadata), (sent().data_header, sent().app_metadata));
             assert_eq!(read.body.as_slice(), &sent().data_body[..]);
@@ -220,7 +234,7 @@ mod tests {
                 for len in [wrong.len(), wrong.len() / 2, 1] {
                     let mut from = pieces(&[wrong.as_slice(), &[0; 300]].concat(), 16);
                     let all = from.len;
-                    if upload(&mut from, len).is_ok() {
+                    if message(&mut from, len).is_ok() {
                         assert_eq!(from.len, all - len);
                     }
                 }
