@@ -421,6 +421,59 @@ def test_what_has_no_nulls_or_only_nulls_is_passed_over(tmp_path: Path, pages: b
         assert read.get() - before < 0.3 * one, (condition, (read.get() - before) / one)
 
 
+def test_what_a_bloom_filter_knows_to_be_elsewhere_is_passed_over(tmp_path: Path) -> None:
+    rows, group = 80_000, 10_000
+    # Of every row group the bounds are almost those of the column.
+    ids = [f"{n * 2_654_435_761 % 2**32:08x}" for n in range(rows)]
+    numbers = [n * 1_640_531_527 % 2**31 for n in range(rows)]
+    dates = [n * 7919 % 100_003 for n in range(rows)]
+    columns = {
+        "id": pa.array(ids),
+        "bytes": pa.array([one.encode() for one in ids]),
+        "i64": pa.array([n * 2**20 for n in numbers], pa.int64()),
+        "u32": pa.array([n * 2 + 1 for n in numbers], pa.uint32()),
+        "i32": pa.array([n - 2**30 for n in numbers], pa.int32()),
+        "day": pa.array(dates, pa.int32()).cast(pa.date32()),
+        "fill": pa.array([float(n) for n in range(rows)]),
+    }
+    table = pa.table(columns)
+    path, without = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    known = {name: {"ndv": group, "fpp": 0.02} for name in columns if name != "fill"}
+    common = {"row_group_size": group, "use_dictionary": False, "compression": "none"}
+    pq.write_table(table, path, bloom_filter_options=known, **common)
+    pq.write_table(table, without, **common)
+
+    def bytes_of(path: Path, condition: Any) -> tuple[list[Any], int]:
+        placed, read = counted(path)
+        before = read.get()
+        return placed.filter(condition).select("fill").to_dict()["fill"], read.get() - before
+
+    for name in known:
+        cell = table[name][43_210].as_py()
+        far = [table[name][at].as_py() for at in (5, 7000)]
+        for condition, of, wanted in [
+            (tf.col(name) == cell, table[name].to_pylist(), {cell}),
+            (tf.col(name).is_in(far), table[name].to_pylist(), set(far)),
+        ]:
+            got, few = bytes_of(path, condition)
+            assert got == [float(n) for n, one in enumerate(of) if one in wanted], name
+            again, many = bytes_of(without, condition)
+            assert again == got
+            assert few < many * 0.6, (name, few, many)
+    nowhere, few = bytes_of(path, tf.col("id") == "7fffffff")
+    assert nowhere == []
+    assert few < 8 * 20_000
+
+    # Filters that lie in ruins tell nothing, and leave nothing out.
+    offsets = [pq.ParquetFile(path).metadata.row_group(at).column(0).bloom_filter_offset for at in range(8)]
+    whole = bytearray(path.read_bytes())
+    for byte in (0x00, 0xFF):
+        for offset in offsets:
+            whole[offset : offset + 16] = bytes([byte]) * 16
+        path.write_bytes(whole)
+        assert bytes_of(path, tf.col("id") == ids[43_210])[0] == [43_210.0]
+
+
 POOL: list[Any] = [
     0,
     1,
@@ -445,8 +498,9 @@ POOL: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("bloom", [True, False])
 @pytest.mark.parametrize("statistics", [True, False])
-def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool) -> None:
+def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool, bloom: bool) -> None:
     path = tmp_path / "a.parquet"
     n = 3000
     table = pa.table(
@@ -456,11 +510,13 @@ def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool
             "s": pa.array([chr(97 + k // 120) * (1 + k % 80) for k in range(n)], pa.string()),
             "z": pa.array([None] * n, pa.int64()),
             "t": pa.array([k * 10**9 for k in range(n)], pa.timestamp("ns")),
+            "small": pa.array([k % 256 - 128 for k in range(n)], pa.int8()),
+            "large": pa.array([k * 2**51 + 2**63 for k in range(n)], pa.uint64()),
         }
     )
-    pq.write_table(
-        table, path, row_group_size=700, data_page_size=512, write_statistics=statistics, write_page_index=statistics
-    )
+    blooms = dict.fromkeys(table.column_names, True) if bloom else None
+    pages = {"data_page_size": 512, "write_statistics": statistics, "write_page_index": statistics}
+    pq.write_table(table, path, row_group_size=700, bloom_filter_options=blooms, **pages)
     copy, placed = tf.read_parquet(path), tf.scan_parquet(path)
     numbers = [one for one in POOL if not isinstance(one, str)]
     texts = [one for one in POOL if isinstance(one, str)]
@@ -470,7 +526,15 @@ def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool
         dt.datetime(1960, 1, 1),
         dt.datetime(2100, 1, 1),
     ]
-    for column, literals in [("i", numbers), ("f", numbers), ("s", texts), ("z", numbers), ("t", moments)]:
+    for column, literals in [
+        ("i", numbers),
+        ("f", numbers),
+        ("s", texts),
+        ("z", numbers),
+        ("t", moments),
+        ("small", numbers),
+        ("large", numbers),
+    ]:
         for literal in literals:
             for of in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
                 condition = getattr(tf.col(column), of)(literal)
