@@ -23,7 +23,8 @@ def deflated(content: bytes) -> bytes:
     """The shortest stream found: a zlib stream without its two bytes before and its checksum behind."""
     import zopfli.zlib
 
-    return zopfli.zlib.compress(content, numiterations=ITERATIONS)[2:-4]
+    stream: bytes = zopfli.zlib.compress(content, numiterations=ITERATIONS)
+    return stream[2:-4]
 
 
 def recompress(source: Path, goal: Path) -> None:
@@ -62,7 +63,8 @@ def main(folder: Path, words: list[str]) -> None:
         (wheel,) = Path(built).glob("*.whl")
         folder.mkdir(parents=True, exist_ok=True)
         recompress(wheel, folder / wheel.name)
-        print(f"{wheel.name}: {(folder / wheel.name).stat().st_size / 1e6:.1f} MB, {wheel.stat().st_size / 1e6:.1f} before")
+        before, after = (path.stat().st_size / 1e6 for path in (wheel, folder / wheel.name))
+        print(f"{wheel.name}: {after:.1f} MB, {before:.1f} as it was built")
 
 
 if __name__ == "__main__":
