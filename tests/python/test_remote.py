@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -307,6 +308,61 @@ def test_a_server_that_is_killed_and_begins_again_is_followed_again(here):
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+CLIENT = """
+import sys, time
+import tickframe as tf
+
+graph = tf.Graph(period=0.002)
+graph.start()
+with tf.connect(sys.argv[1], "a-word", graph=graph) as con:
+    sums = con["t"].group_by("life").agg(tf.col("at").sum())
+    print("it follows", flush=True)
+    while True:
+        try:
+            con.snapshot("t")
+        except tf.errors.TickframeError:
+            time.sleep(0.01)
+"""
+
+
+def test_servers_and_clients_killed_at_random_leave_the_others_right(here):
+    drawn = random.Random(5)
+    processes = {}
+
+    def start(name, *words):
+        command = [sys.executable, "-W", "ignore", "-c", *words]
+        processes[name] = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        return processes[name].stdout.readline().strip()
+
+    def kill(name):
+        processes[name].kill()
+        processes[name].wait()
+        processes[name].stdout.close()
+
+    url = start("server", SERVER, "0", "0")
+    port, life = url.rsplit(":", 1)[1], 0
+    try:
+        assert start("one", CLIENT, url) == start("two", CLIENT, url) == "it follows"
+        with tf.connect(url, "a-word", graph=here) as con:
+            remote = con["t"]
+            for _ in range(10):
+                time.sleep(drawn.random() * 0.2)
+                name = drawn.choice(sorted(processes))
+                kill(name)
+                if name == "server":
+                    life += 1
+                    start(name, SERVER, port, str(life))
+                else:
+                    start(name, CLIENT, url)
+                until(lambda life=life: len(remote) > 5 and remote.to_dict()["life"] == [life] * len(remote))
+                rows = remote.to_dict()["at"]
+                assert rows == list(range(len(rows)))
+                assert con.snapshot("t").to_dict()["at"][: len(rows)] == rows
+    finally:
+        for name in processes:
+            kill(name)
 
 
 def test_a_connection_that_is_closed_leaves_its_tables_as_they_are(there, here):
