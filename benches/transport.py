@@ -113,8 +113,8 @@ def connected(url: str, token: str, count: int) -> dict[str, float]:
             start = time.perf_counter()
             table = ask("t")
             times[call] = time.perf_counter() - start
-            if table.num_rows != count:
-                raise RuntimeError(f"{call} has {table.num_rows} rows")
+            if len(table) != count:
+                raise RuntimeError(f"{call} has {len(table)} rows")
             del table
     return times
 

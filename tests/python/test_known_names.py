@@ -6,8 +6,10 @@ import pickle
 import re
 from typing import Any
 
+import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from polars.dataframe.group_by import GroupBy
 from pyspark.sql import Column as SparkColumn
@@ -139,7 +141,7 @@ KINDS: dict[str, tuple[set[str], dict[str, str], set[str], set[str]]] = {
         public(tf.Table),
         TABLES,
         public(pl.DataFrame, pl.LazyFrame) - {"from_lazyframe_resolver", "remote"},
-        public(pd.DataFrame, SparkFrame),
+        public(pd.DataFrame, SparkFrame, pa.Table, duckdb.DuckDBPyRelation),
     ),
     "groups": (public(tf.GroupBy), GROUPS, public(GroupBy), public(pd.core.groupby.DataFrameGroupBy)),
     "expression": (
@@ -224,6 +226,7 @@ def test_the_words() -> None:
     assert said(lambda: t.groupby).endswith("here it is group_by")
     assert said(lambda: t.first_last_by).endswith("here it is first_by or last_by")
     assert said(lambda: t.rollup) == "a table has no 'rollup': it is not there yet"
+    assert said(lambda: t.num_rows) == "a table has no 'num_rows'; here it is len(t)"
     assert said(lambda: t.melt) == "a table has no 'melt'; here it is unpivot"
     assert said(lambda: t.group_by("x").pivot).startswith("groups have no 'pivot'; here it is t.pivot(on, on_columns")
     assert said(lambda: X.mode) == "an expression has no 'mode': it is not there yet"
@@ -243,12 +246,12 @@ def test_who_asks_whether_a_name_is_there_does_not_wait_for_the_nearest_one(monk
     monkeypatch.setattr(hints, "nearest", lambda name, _: compared.append(name) or "")
     table = tf.table({"x": [1]})
     for value in (table, tf.col("x"), tf.col("x").str):
-        assert not hasattr(value, "to_pylist")
+        assert not hasattr(value, "to_pylists")
     table.filter(tf.col("x") > 0).with_columns(y=tf.col("x") + 1)
     assert compared == []
-    with pytest.raises(AttributeError, match="has no 'to_pylist'"):
-        table.to_pylist  # noqa: B018
-    assert compared == ["to_pylist"]
+    with pytest.raises(AttributeError, match="has no 'to_pylists'"):
+        table.to_pylists  # noqa: B018
+    assert compared == ["to_pylists"]
     told = pickle.loads(pickle.dumps(hints.UnknownNameError("a table has no 'x'", "x", None, lambda: "; nor here")))
     assert type(told) is AttributeError
     assert str(told) == "a table has no 'x'; nor here"
