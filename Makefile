@@ -126,7 +126,7 @@ develop: venv
 	@$(RUN)maturin develop $(PROFILE) --quiet $(QUIETLY)
 
 release: venv
-	@$(RUN)maturin develop --release --quiet $(QUIETLY)
+	@$(RUN)maturin develop --profile shipped --quiet $(QUIETLY)
 
 wheel-test: venv
 	bash scripts/wheel_test.sh

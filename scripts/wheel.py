@@ -57,7 +57,7 @@ def recompress(source: Path, goal: Path) -> None:
 
 def main(folder: Path, words: list[str]) -> None:
     """Build, recompress, tell the size."""
-    build = ["maturin", "build", "--release", "--zig", "--compatibility", "manylinux_2_28"]
+    build = ["maturin", "build", "--profile", "shipped", "--zig", "--compatibility", "manylinux_2_28"]
     with tempfile.TemporaryDirectory() as built:
         subprocess.run([*build, *words, "--out", built], check=True)
         (wheel,) = Path(built).glob("*.whl")

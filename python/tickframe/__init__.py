@@ -178,7 +178,7 @@ _logs.set_up()
 if _native.CHECKED:
     _warnings.warn(
         "this build of tickframe checks itself at every step and is many times slower; "
-        "measure with `make wheel` or `maturin develop --release`",
+        "measure with `make wheel` or `make release`",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -303,6 +303,18 @@ class Arithmetic:
         """The hyperbolic tangent."""
         return self._call("tanh")
 
+    def arcsinh(self) -> Expr:
+        """The number of this hyperbolic sine."""
+        return self._call("arcsinh")
+
+    def arccosh(self) -> Expr:
+        """The number, not below zero, of this hyperbolic cosine; NaN below one."""
+        return self._call("arccosh")
+
+    def arctanh(self) -> Expr:
+        """The number of this hyperbolic tangent; NaN outside of -1 and 1, at which it is infinite."""
+        return self._call("arctanh")
+
     def degrees(self) -> Expr:
         """Radians as degrees."""
         return self._call("degrees")

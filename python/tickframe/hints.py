@@ -504,7 +504,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "expression": frozenset(
         _words(
             """
-            arccosh arcsinh arctanh arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
+            arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
             bitwise_and bitwise_count_ones bitwise_count_zeros bitwise_leading_ones bitwise_leading_zeros bitwise_or
             bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval cut entropy erf erfc
             ext extend_constant explode gather gather_every hash hist index_of interpolate_by is_first_distinct
@@ -516,7 +516,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "str": frozenset(
         _words(
             """
-            decode encode escape_regex extract_groups extract_many find_many json_decode json_path_match normalize
+            escape_regex extract_groups extract_many find_many json_decode json_path_match normalize
             replace_many split_exact splitn
             """
         )
@@ -540,7 +540,7 @@ NOT_YET: dict[str, frozenset[str]] = {
     "bin": frozenset(
         _words(
             """
-            decode encode get head reinterpret slice tail
+            get head reinterpret slice tail
             """
         )
     ),

@@ -401,6 +401,7 @@ BASE: dict[str, Callable[[World], Any]] = {
     "old": lambda w: "a",
     "columns": lambda w: ["x"],
     "condition": lambda w: tf.col("x") > 1,
+    "encoding": lambda w: "hex",
     "error": lambda w: ValueError("one"),
     "every": lambda w: "1h",
     "exponent": lambda w: 2,

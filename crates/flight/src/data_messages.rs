@@ -58,21 +58,31 @@ impl Buf for Pieces {
 }
 
 /// The messages of who sends rows.
-pub(crate) struct DataMessages {
-    body: Incoming,
+pub(crate) struct DataMessages<B = Incoming> {
+    body: B,
     pieces: Pieces,
     limit: usize,
     trailers: Option<HeaderMap>,
+    /// Bytes of the longest body so far.
+    longest: usize,
 }
+
+/// A key and a length, of ten bytes each at most, stand before a field.
+const BEFORE: usize = 20;
+/// Memory that is taken for a body before its bytes are there; more only where as much was sent before.
+const AT_ONCE: usize = 64 << 10;
 
 fn malformed(why: impl std::fmt::Display) -> Status {
     Status::invalid_argument(format!("malformed message: {why}"))
 }
 
-impl DataMessages {
+impl<B> DataMessages<B>
+where
+    B: Body<Data = Bytes, Error: std::fmt::Display> + Unpin,
+{
     /// Of none of which is longer than `limit`.
-    pub(crate) fn new(body: Incoming, limit: usize) -> DataMessages {
-        DataMessages { body, pieces: Pieces::default(), limit, trailers: None }
+    pub(crate) fn new(body: B, limit: usize) -> DataMessages<B> {
+        DataMessages { body, pieces: Pieces::default(), limit, trailers: None, longest: 0 }
     }
 
     /// The next message; none once all were sent. A server that ends with an error says so in what comes last.
@@ -89,11 +99,73 @@ impl DataMessages {
         if len > self.limit {
             return Err(Status::out_of_range(format!("a message of {len} bytes, of at most {}", self.limit)));
         }
-        if !self.has(len).await? {
-            self.ended()?;
-            return Err(malformed("it is cut short"));
+        self.message(len).await.map(Some)
+    }
+
+    /// A message of so many bytes. No field reaches beyond it: what lies behind it is another's.
+    async fn message(&mut self, len: usize) -> Result<DataMessage, Status> {
+        let mut message = DataMessage::default();
+        let mut left = len;
+        while left > 0 {
+            self.wait(left.min(BEFORE)).await?;
+            let (tag, wire) = self.taken(&mut left, decode_key)?;
+            if !matches!(tag, 1 | 2 | 3 | 1000) {
+                self.wait(left).await?;
+                self.taken(&mut left, |from| skip_field(wire, tag, from, DecodeContext::default()))?;
+                continue;
+            }
+            check_wire_type(WireType::LengthDelimited, wire).map_err(malformed)?;
+            let own = self.taken(&mut left, decode_varint)?;
+            let own = usize::try_from(own).ok().filter(|own| *own <= left).ok_or_else(|| malformed(truncated()))?;
+            left -= own;
+            if tag == 1000 {
+                message.body = self.body(own).await?;
+                continue;
+            }
+            self.wait(own).await?;
+            let bytes = self.pieces.copy_to_bytes(own);
+            match tag {
+                1 => message.descriptor = Some(FlightDescriptor::decode(bytes).map_err(malformed)?),
+                2 => message.header = bytes,
+                _ => message.metadata = bytes,
+            }
         }
-        message(&mut self.pieces, len).map(Some).map_err(malformed)
+        Ok(message)
+    }
+
+    /// What is read of the bytes that are there, which are of those that are left.
+    fn taken<R>(
+        &mut self,
+        left: &mut usize,
+        read: impl FnOnce(&mut Pieces) -> Result<R, prost::DecodeError>,
+    ) -> Result<R, Status> {
+        let before = self.pieces.len;
+        let found = read(&mut self.pieces).map_err(malformed)?;
+        *left = left.checked_sub(before - self.pieces.len).ok_or_else(|| malformed(truncated()))?;
+        Ok(found)
+    }
+
+    /// So many bytes, each copied as it comes to where it stays.
+    async fn body(&mut self, len: usize) -> Result<Buffer, Status> {
+        let mut body = MutableBuffer::with_capacity(len.min(AT_ONCE.max(self.longest)));
+        while body.len() < len {
+            self.wait(1).await?;
+            let chunk = self.pieces.chunk();
+            let part = chunk.len().min(len - body.len());
+            body.extend_from_slice(&chunk[..part]);
+            self.pieces.advance(part);
+        }
+        self.longest = self.longest.max(len);
+        Ok(body.into())
+    }
+
+    /// Waits for so many bytes of a message.
+    async fn wait(&mut self, len: usize) -> Result<(), Status> {
+        if self.has(len).await? {
+            return Ok(());
+        }
+        self.ended()?;
+        Err(malformed("it is cut short"))
     }
 
     /// How the call went, by what came last.
@@ -123,63 +195,14 @@ impl DataMessages {
         }
         Ok(true)
     }
+}
 
+impl DataMessages {
     /// Reads what is left beside the answer.
     pub(crate) fn drain(self) {
         const LEFT: usize = 64 << 20;
         drain_up_to(self.body, LEFT);
     }
-}
-
-/// A message of so many bytes, all of which are there.
-fn message(from: &mut Pieces, len: usize) -> Result<DataMessage, prost::DecodeError> {
-    let end = from.len - len;
-    let mut message = DataMessage::default();
-    let context = DecodeContext::default();
-    // A field cannot reach beyond its message: what lies behind it is another's.
-    let taken = |from: &mut Pieces, wire: WireType| -> Result<usize, prost::DecodeError> {
-        check_wire_type(WireType::LengthDelimited, wire)?;
-        let len = usize::try_from(decode_varint(from)?).unwrap_or(usize::MAX);
-        let left = from.len.checked_sub(end).filter(|left| len <= *left);
-        left.map(|_| len).ok_or_else(truncated)
-    };
-    while from.len > end {
-        let (tag, wire) = decode_key(from)?;
-        match tag {
-            1 => {
-                let len = taken(from, wire)?;
-                message.descriptor = Some(FlightDescriptor::decode(from.copy_to_bytes(len))?);
-            }
-            2 => {
-                let len = taken(from, wire)?;
-                message.header = from.copy_to_bytes(len);
-            }
-            3 => {
-                let len = taken(from, wire)?;
-                message.metadata = from.copy_to_bytes(len);
-            }
-            1000 => {
-                let len = taken(from, wire)?;
-                let mut body = MutableBuffer::new(len);
-                let mut left = len;
-                while left > 0 {
-                    let chunk = from.chunk();
-                    let part = chunk.len().min(left);
-                    body.extend_from_slice(&chunk[..part]);
-                    from.advance(part);
-                    left -= part;
-                }
-                message.body = body.into();
-            }
-            _ => {
-                skip_field(wire, tag, from, context.clone())?;
-                if from.len < end {
-                    return Err(truncated());
-                }
-            }
-        }
-    }
-    if from.len == end { Ok(message) } else { Err(truncated()) }
 }
 
 /// The error of a field that reaches beyond its message.
@@ -189,12 +212,40 @@ fn truncated() -> prost::DecodeError {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use http_body::Frame;
+
     use super::*;
     use crate::proto::FlightData;
 
-    fn pieces(bytes: &[u8], each: usize) -> Pieces {
-        let pieces: VecDeque<Bytes> = bytes.chunks(each).map(Bytes::copy_from_slice).collect();
-        Pieces { pieces, len: bytes.len() }
+    /// Bytes as they come: so many at a time.
+    struct Coming(VecDeque<Bytes>);
+
+    impl Body for Coming {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+        }
+    }
+
+    fn coming(bytes: &[u8], each: usize) -> DataMessages<Coming> {
+        DataMessages::new(Coming(bytes.chunks(each).map(Bytes::copy_from_slice).collect()), 1 << 20)
+    }
+
+    fn done<R>(work: impl Future<Output = R>) -> R {
+        match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => done,
+            Poll::Pending => panic!("all bytes are there"),
+        }
+    }
+
+    fn framed(message: &[u8]) -> Vec<u8> {
+        [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
     }
 
     fn sent() -> FlightData {
@@ -212,15 +263,41 @@ mod tests {
 
     #[test]
     fn a_message_is_read_from_any_pieces() {
-        let bytes = sent().encode_to_vec();
+        let bytes = framed(&sent().encode_to_vec());
         for each in [1, 2, 3, 7, 64, 1000] {
-            let mut from = pieces(&[bytes.as_slice(), b"what follows"].concat(), each);
-            let read = message(&mut from, bytes.len()).expect("sound");
-            assert_eq!(read.descriptor, sent().flight_descriptor);
-            assert_eq!((read.header, read.metadata), (sent().data_header, sent().app_metadata));
-            assert_eq!(read.body.as_slice(), &sent().data_body[..]);
-            assert_eq!(read.body.as_ptr().align_offset(64), 0);
-            assert_eq!(from.copy_to_bytes(from.remaining()), &b"what follows"[..]);
+            let mut from = coming(&[bytes.as_slice(), &bytes].concat(), each);
+            for _ in 0..2 {
+                let read = done(from.next()).expect("sound").expect("there is one");
+                assert_eq!(read.descriptor, sent().flight_descriptor);
+                assert_eq!((read.header, read.metadata), (sent().data_header, sent().app_metadata));
+                assert_eq!(read.body.as_slice(), &sent().data_body[..]);
+                assert_eq!(read.body.as_ptr().align_offset(64), 0);
+            }
+            assert!(done(from.next()).expect("a good end").is_none());
+            for cut in 1..bytes.len() {
+                assert!(done(coming(&bytes[..cut], each).next()).is_err(), "{cut} bytes of {}", bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn fields_that_are_not_known_are_passed_over() {
+        let known = sent().encode_to_vec();
+        // Of each kind: a number, eight bytes, four bytes, and so many as it says.
+        let others = [
+            &[0x98, 0x01, 0xff, 0x01][..],
+            &[0x99, 0x01, 1, 2, 3, 4, 5, 6, 7, 8],
+            &[0x9d, 0x01, 1, 2, 3, 4],
+            &[0x9a, 0x01, 3, 1, 2, 3],
+        ];
+        for other in others {
+            for each in [1, 5, 1000] {
+                let mut from = coming(&framed(&[other, &known, other].concat()), each);
+                let read = done(from.next()).expect("sound").expect("there is one");
+                assert_eq!((read.header, read.metadata), (sent().data_header, sent().app_metadata));
+                assert_eq!(read.body.as_slice(), &sent().data_body[..]);
+                assert!(done(from.next()).expect("a good end").is_none());
+            }
         }
     }
 
@@ -232,10 +309,10 @@ mod tests {
                 let mut wrong = bytes.clone();
                 wrong[at] = with;
                 for len in [wrong.len(), wrong.len() / 2, 1] {
-                    let mut from = pieces(&[wrong.as_slice(), &[0; 300]].concat(), 16);
-                    let all = from.len;
-                    if message(&mut from, len).is_ok() {
-                        assert_eq!(from.len, all - len);
+                    let mut from = coming(&[framed(&wrong[..len]), framed(&bytes)].concat(), 16);
+                    if done(from.next()).is_ok() {
+                        let behind = done(from.next()).expect("sound").expect("there is one");
+                        assert_eq!(behind.header, sent().data_header);
                     }
                 }
             }

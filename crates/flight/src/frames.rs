@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
+use prost::encoding::{WireType, decode_key, decode_varint};
 use tokio::sync::mpsc;
 use tonic::codec::{DecodeBuf, Decoder, Streaming};
 use tonic::{Code, Status};
@@ -34,6 +35,49 @@ pub(crate) fn framed(message: &impl prost::Message) -> Message {
     vec![buffer.freeze()]
 }
 
+/// Parts of a message at most. Two bytes may be a part that takes a hundred times as much memory once it is read.
+const PARTS: usize = 1 << 18;
+/// Messages in messages, as deep as they are read.
+const DEEP: usize = 100;
+
+/// Refuses a message whose parts are too many to be read, before any of them is.
+pub(crate) fn bounded(message: &[u8]) -> Result<(), Status> {
+    let mut left = PARTS;
+    match count(message, DEEP, &mut left) {
+        true => Ok(()),
+        false => Err(Status::resource_exhausted(format!("a message of more than {PARTS} parts"))),
+    }
+}
+
+/// Takes from `left` the parts that have a length, and those in them; whether there are no more. Bytes that are no message have
+/// parts only as far as they look like one.
+fn count(mut message: &[u8], deep: usize, left: &mut usize) -> bool {
+    while message.has_remaining() {
+        let Ok((_, wire)) = decode_key(&mut message) else { return true };
+        let len = match wire {
+            WireType::Varint => {
+                let Ok(_) = decode_varint(&mut message) else { return true };
+                continue;
+            }
+            WireType::SixtyFourBit => 8,
+            WireType::ThirtyTwoBit => 4,
+            WireType::LengthDelimited => {
+                let Ok(len) = decode_varint(&mut message) else { return true };
+                let len = usize::try_from(len).unwrap_or(usize::MAX).min(message.len());
+                let Some(fewer) = left.checked_sub(1) else { return false };
+                *left = fewer;
+                if deep > 0 && !count(&message[..len], deep - 1, left) {
+                    return false;
+                }
+                len
+            }
+            WireType::StartGroup | WireType::EndGroup => return true,
+        };
+        message.advance(len.min(message.len()));
+    }
+    true
+}
+
 /// Reads messages of one type.
 pub(crate) struct Reader<M>(PhantomData<M>);
 
@@ -42,6 +86,8 @@ impl<M: prost::Message + Default> Decoder for Reader<M> {
     type Error = Status;
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<M>, Status> {
+        // A message lies in one piece.
+        bounded(from.chunk())?;
         M::decode(from).map(Some).map_err(|error| Status::invalid_argument(format!("malformed message: {error}")))
     }
 }
@@ -228,6 +274,29 @@ impl Body for Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_counted_before_they_are_read() {
+        let nested = |message: &[u8]| {
+            let mut outer = vec![0x12];
+            prost::encoding::encode_varint(message.len() as u64, &mut outer);
+            [&outer, message].concat()
+        };
+        let parts = [0x0a, 0].repeat(PARTS);
+        assert!(bounded(&parts).is_ok());
+        for many in [[&parts[..], &[0x0a, 0]].concat(), nested(&parts), nested(&nested(&nested(&parts)))] {
+            for message in [many.clone(), [&many[..], &[0xff; 20]].concat(), [&[0x08, 7][..], &many].concat()] {
+                assert_eq!(bounded(&message).unwrap_err().code(), Code::ResourceExhausted);
+            }
+        }
+        // Deeper than messages are read, nothing is counted; numbers, text and what is no message take no parts.
+        let deep = (0..200).fold(Vec::new(), |inner: Vec<u8>, _| nested(&inner));
+        for message in
+            [deep, nested(&[b'a'; 1 << 20]), [0x08, 1].repeat(PARTS * 2), vec![0; 1 << 20], vec![0xff; 1 << 20]]
+        {
+            assert!(bounded(&message).is_ok());
+        }
+    }
 
     /// The statuses in the trailers of answers, with what came before.
     fn ended(work: impl Future<Output = Result<(), Status>> + Send + 'static) -> (usize, Status) {

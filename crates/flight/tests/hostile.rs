@@ -131,6 +131,24 @@ fn connections_beyond_the_limit_are_hung_up_on_and_others_stay() {
 }
 
 #[test]
+fn a_message_of_many_parts_is_refused_before_they_are_read() {
+    let server = server(Limits::default());
+    run(async {
+        let mut client = connect(server.address()).await;
+        let parts = [0x0a, 0].repeat(1 << 19);
+        for (path, message) in [
+            ("/io.deephaven.proto.backplane.grpc.TableService/Batch", parts.clone()),
+            ("/io.deephaven.proto.backplane.grpc.TableService/Aggregate", field(3, &parts)),
+            ("/arrow.flight.protocol.FlightService/GetFlightInfo", parts.clone()),
+        ] {
+            let ended = call(&mut client, path, framed(&message)).await;
+            assert_eq!(ended, Some(Code::ResourceExhausted), "{path}");
+        }
+        is_served(server.address()).await;
+    });
+}
+
+#[test]
 fn headers_and_messages_have_an_end() {
     let server = server(Limits { control_message: 1000, ..Limits::default() });
     run(async {

@@ -35,3 +35,24 @@ class BinaryNamespace(Namespace):
     def ends_with(self, suffix: object) -> Expr:
         """Whether it ends so."""
         return self._call("ends_with", suffix)
+
+    def encode(self, encoding: str) -> Expr:
+        r"""The bytes as text.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [b"\n\xff"]}).select(tf.col("x").bin.encode("hex")).item()
+        '0aff'
+
+        Args:
+            encoding: ``"hex"``, two small digits a byte; or ``"base64"``, padded.
+        """
+        return self._call("encode", encoding)
+
+    def decode(self, encoding: str, *, strict: bool = True) -> Expr:
+        """The bytes that these, which are text, write.
+
+        Args:
+            encoding: ``"hex"``, digits of either case; or ``"base64"``, padded.
+            strict: whether bytes that are none of the encoding are an error; null without it.
+        """
+        return self._call("decode", encoding, strict=strict)

@@ -151,6 +151,31 @@ class StringNamespace(Namespace):
         """
         return self._parsed("to_datetime", format, strict)
 
+    def encode(self, encoding: str) -> Expr:
+        """Its bytes in UTF-8, as text.
+
+        >>> import tickframe as tf
+        >>> tf.table({"s": ["text"]}).select(tf.col("s").str.encode("base64")).item()
+        'dGV4dA=='
+
+        Args:
+            encoding: ``"hex"``, two small digits a byte; or ``"base64"``, padded.
+        """
+        return self._call("encode", encoding)
+
+    def decode(self, encoding: str, *, strict: bool = True) -> Expr:
+        r"""The bytes that it writes.
+
+        >>> import tickframe as tf
+        >>> tf.table({"s": ["0aFF"]}).select(tf.col("s").str.decode("hex")).item()
+        b'\n\xff'
+
+        Args:
+            encoding: ``"hex"``, digits of either case; or ``"base64"``, padded.
+            strict: whether a text that is none of the encoding is an error; null without it.
+        """
+        return self._call("decode", encoding, strict=strict)
+
     def _parsed(self, name: str, format: str | None, strict: bool) -> Expr:
         args = () if format is None else (format,)
         return self._call(name, *args, strict=strict)

@@ -128,6 +128,9 @@ for name, arrow in {
     "cosh": pc.cosh,
     "tanh": pc.tanh,
     "arctan": pc.atan,
+    "arcsinh": pc.asinh,
+    "arccosh": pc.acosh,
+    "arctanh": pc.atanh,
     "arcsin": pc.asin,
     "arccos": pc.acos,
 }.items():

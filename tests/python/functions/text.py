@@ -114,6 +114,13 @@ add(
 
 B, C = x.bin, p.bin
 add("bin.size", "binary", B.size(), polars=C.size(), pyarrow=pc.binary_length, duckdb="octet_length(x)")
+for encoding in ("hex", "base64"):
+    add("str.encode", "text", S.encode(encoding), polars=T.encode(encoding))
+    add("str.decode", "text", S.decode(encoding, strict=False), polars=T.decode(encoding, strict=False))
+    add("str.decode", "text", S.encode(encoding).str.decode(encoding), polars=T.encode("hex").str.decode("hex"))
+    add("bin.encode", "binary", B.encode(encoding), polars=C.encode(encoding))
+    add("bin.decode", "binary", B.decode(encoding, strict=False), polars=C.decode(encoding, strict=False))
+    add("bin.decode", "binary", B.encode(encoding).str.decode(encoding).bin.size(), polars=C.size())
 SEARCHES = {"contains": pc.match_substring, "starts_with": pc.starts_with, "ends_with": pc.ends_with}
 for search, arrow in SEARCHES.items():
     for part in [b"", b"\0", b"\xff", b"ab", b"abcdefghijklm"]:

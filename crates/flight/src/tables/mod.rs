@@ -25,7 +25,7 @@ pub(crate) use seek::seek;
 
 use crate::catalog::{Object, Served};
 use crate::context::{Context, blocking, engine_error, export};
-use crate::frames::{Answers, answered, framed};
+use crate::frames::{Answers, answered, bounded, framed};
 use crate::ipc::{encapsulated, with_attributes};
 use crate::proto::Ticket;
 use crate::tickets::of_ticket;
@@ -36,6 +36,7 @@ const OPERATIONS: usize = 10_000;
 
 /// What a call of one operation sends, which a batch has behind its number.
 fn request(number: u32, message: &Bytes) -> Result<Operation, Status> {
+    bounded(message)?;
     let mut whole = BytesMut::with_capacity(message.len() + 16);
     encode_key(number, WireType::LengthDelimited, &mut whole);
     encode_varint(message.len() as u64, &mut whole);

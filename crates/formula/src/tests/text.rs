@@ -108,6 +108,32 @@ fn text_is_read_as_dates_and_instants() {
 }
 
 #[test]
+fn text_is_written_in_an_encoding_and_read_of_it() {
+    let columns = [("s", texts([Some(""), None, Some("ab"), Some("é"), Some("abc")]))];
+    check(&call("str.encode", [col("s"), lit("hex")]), &columns, " null 6162 c3a9 616263");
+    check(&call("str.encode", [col("s"), lit("base64")]), &columns, " null YWI= w6k= YWJj");
+    for (encoding, right, wrong) in [
+        ("hex", "aF0b", &["0", "abc", "g0", " 0a", "0a\n", "éé"][..]),
+        ("base64", "YQ==", &["YQ", "YQ=", "Y", "Y!==", "YR=="]),
+    ] {
+        for wrong in wrong {
+            let columns = [("s", texts([None, Some(right), Some(wrong)]))];
+            let decode = |strict| {
+                Expr::call(Function::Text(Text::Decode { strict }), vec![col("s"), lit(encoding)])
+                    .expect("two arguments")
+            };
+            let kept = call("is_null", [decode(false)]);
+            check(&kept, &columns, "true false true");
+            let error = try_run(&decode(true), &columns).unwrap_err();
+            assert_eq!(error.row, 2, "{wrong:?}");
+            assert!(error.message.contains(encoding), "{}", error.message);
+        }
+    }
+    let error = bound(&call("str.encode", [col("s"), lit("utf-8")]), &columns).unwrap_err().to_string();
+    assert!(error.contains("\"utf-8\" is no encoding; choose among hex base64"), "{error}");
+}
+
+#[test]
 fn only_strings_are_strings() {
     let columns = [("n", ints([Some(1)]))];
     let error = bound(&call("str.len_chars", [col("n")]), &columns).unwrap_err().to_string();

@@ -101,6 +101,9 @@ pub enum Function {
     Sinh,
     Cosh,
     Tanh,
+    Arcsinh,
+    Arccosh,
+    Arctanh,
     Degrees,
     Radians,
     /// The least of the arguments that are neither null nor NaN.
@@ -222,6 +225,7 @@ impl Function {
             Function::Random { seed, .. } => vec![("seed", Seed(seed))],
             Function::Text(text) => text.options(),
             Function::List(list) => list.options(),
+            Function::Bytes(bytes) => bytes.options(),
             _ => vec![],
         }
     }

@@ -150,6 +150,21 @@ pub enum Bytes {
     Contains,
     StartsWith,
     EndsWith,
+    /// By the encoding that the second argument names.
+    Encode,
+    Decode {
+        strict: bool,
+    },
+}
+
+impl Bytes {
+    /// Its options, each by its name in Python.
+    pub(super) fn options(&mut self) -> Vec<(&'static str, OptionValue<'_>)> {
+        match self {
+            Bytes::Decode { strict } => vec![("strict", OptionValue::Flag(strict))],
+            _ => vec![],
+        }
+    }
 }
 
 /// Functions of strings, as in the name space `.str`.
@@ -213,6 +228,11 @@ pub enum Text {
     ToDatetime {
         strict: bool,
     },
+    /// By the encoding that the second argument names.
+    Encode,
+    Decode {
+        strict: bool,
+    },
 }
 
 impl Text {
@@ -225,7 +245,9 @@ impl Text {
             | Text::Find { literal }
             | Text::CountMatches { literal } => vec![("literal", OptionValue::Flag(literal))],
             Text::Extract { group } => vec![("group_index", OptionValue::Number(group))],
-            Text::ToDate { strict } | Text::ToDatetime { strict } => vec![("strict", OptionValue::Flag(strict))],
+            Text::ToDate { strict } | Text::ToDatetime { strict } | Text::Decode { strict } => {
+                vec![("strict", OptionValue::Flag(strict))]
+            }
             _ => vec![],
         }
     }

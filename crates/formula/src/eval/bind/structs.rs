@@ -94,21 +94,22 @@ impl Binder<'_> {
 
     /// A function of bytes, whose other arguments are bytes too.
     pub(crate) fn of_bytes(&mut self, c: &Call<'_>, kernel: Whole, data_type: DataType) -> Result<Term, Error> {
-        let mut nodes = Vec::new();
-        for term in self.terms(c.args)? {
-            let given = self.term_type(&term);
-            if !matches!(given, DataType::BinaryView | DataType::FixedSizeBinary(_) | DataType::Null) {
-                return Err(type_error(c.name, &[&given], "it takes bytes"));
-            }
-            let node = self.settled(term)?;
-            nodes.push(match given {
-                DataType::BinaryView => node,
-                _ => {
-                    self.whole("as bytes", to_type(DataType::BinaryView, true), vec![node], DataType::BinaryView, "")?
-                }
-            });
-        }
+        let terms = self.terms(c.args)?;
+        let nodes = terms.into_iter().map(|term| self.bytes(c.name, term)).collect::<Result<_, _>>()?;
         self.whole(c.name, kernel, nodes, data_type, "").map(Term::Node)
+    }
+
+    /// A term as bytes.
+    pub(crate) fn bytes(&mut self, name: &str, term: Term) -> Result<usize, Error> {
+        let given = self.term_type(&term);
+        if !matches!(given, DataType::BinaryView | DataType::FixedSizeBinary(_) | DataType::Null) {
+            return Err(type_error(name, &[&given], "it takes bytes"));
+        }
+        let node = self.settled(term)?;
+        match given {
+            DataType::BinaryView => Ok(node),
+            _ => self.whole("as bytes", to_type(DataType::BinaryView, true), vec![node], DataType::BinaryView, ""),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::{Binder, Call, Term, type_error};
 use crate::error::Error;
+use crate::eval::functions::coded::Encoding;
 use crate::eval::functions::text::Pattern;
 use crate::eval::node::Whole;
 use crate::tree::literal::Literal;
@@ -122,6 +123,23 @@ impl Binder<'_> {
         let (kernel, data_type) = kernel(format.as_deref());
         let key = format!("{:?} {format:?}", c.function);
         self.whole(&key, kernel, vec![subject], data_type, &c.text()).map(Term::Node)
+    }
+
+    /// A function of a string or of bytes, by an encoding that is named.
+    pub(crate) fn coded(
+        &mut self,
+        c: &Call<'_>,
+        of_bytes: bool,
+        kernel: impl FnOnce(Encoding) -> (Whole, DataType),
+    ) -> Result<Term, Error> {
+        let mut terms = self.terms(c.args)?;
+        let named = self.known_text(c.name, &terms.remove(1), "the encoding")?;
+        let encoding = Encoding::named(&named)
+            .ok_or_else(|| c.refused(format!("\"{named}\" is no encoding; choose among hex base64")))?;
+        let term = terms.remove(0);
+        let subject = if of_bytes { self.bytes(c.name, term)? } else { self.string(c.name, &term)? };
+        let (kernel, data_type) = kernel(encoding);
+        self.whole(&format!("{:?} {named}", c.function), kernel, vec![subject], data_type, &c.text()).map(Term::Node)
     }
 
     /// The string that a function is of, and its other arguments.

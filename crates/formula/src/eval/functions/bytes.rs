@@ -31,10 +31,11 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
     .shown_by("col(\"y\").bin.ends_with(b\"\\x01\")"),
 ];
 
-struct Cells<'a>(&'a Argument);
+/// Cells of an argument by row.
+pub(crate) struct Cells<'a>(pub(crate) &'a Argument);
 
-impl Cells<'_> {
-    fn get(&self, row: usize) -> Option<&[u8]> {
+impl<'a> Cells<'a> {
+    pub(crate) fn get(&self, row: usize) -> Option<&'a [u8]> {
         let row = if matches!(self.0, Argument::One(_)) { 0 } else { row };
         let cells = self.0.array().as_binary_view();
         cells.is_valid(row).then(|| cells.value(row))

@@ -6,6 +6,7 @@ mod built;
 pub(crate) mod bytes;
 pub(crate) mod cast;
 pub(crate) mod civil;
+pub(crate) mod coded;
 pub(crate) mod contains;
 pub(crate) mod context;
 pub(crate) mod decimal;
@@ -57,6 +58,7 @@ const FUNCTIONS: &[(Subject, &[FunctionSpec])] = &[
     (Subject::Text, search::FUNCTIONS),
     (Subject::Text, format::FUNCTIONS),
     (Subject::Text, parse::FUNCTIONS),
+    (Subject::Text, coded::FUNCTIONS),
     (Subject::Time, instants::FUNCTIONS),
     (Subject::Time, windows::FUNCTIONS),
     (Subject::Lists, list::FUNCTIONS),
@@ -159,6 +161,7 @@ mod tests {
             (Function::Time(Time::MonthEnd), "dt.month_end"),
             (Function::Struct(Struct::RenameFields), "struct.rename_fields"),
             (Function::Bytes(Bytes::EndsWith), "bin.ends_with"),
+            (Function::Bytes(Bytes::Decode { strict: false }), "bin.decode"),
         ] {
             assert_eq!(function.name(), name);
         }

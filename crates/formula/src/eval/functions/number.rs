@@ -110,6 +110,9 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
         "tanh(0)",
         "hyperbolic tangent",
     )]),
+    method(Function::Arcsinh, "arcsinh", ONE, |b, c| b.math(c, Math::Arcsinh)),
+    method(Function::Arccosh, "arccosh", ONE, |b, c| b.math(c, Math::Arccosh)),
+    method(Function::Arctanh, "arctanh", ONE, |b, c| b.math(c, Math::Arctanh)).shown_by(r#"(col("n") / 10).arctanh()"#),
     method(Function::Degrees, "degrees", ONE, |b, c| b.math(c, Math::Degrees)).in_formulas(&[named(
         "toDegrees",
         "toDegrees(0)",

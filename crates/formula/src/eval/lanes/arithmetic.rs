@@ -1,5 +1,7 @@
 //! Arithmetic on one pair of numbers: integers wrap, division floors, remainders take the divisor's sign.
 
+use std::f64::consts::LN_2;
+
 use super::Native;
 
 /// Arithmetic with one result for every pair of values. Where integers have none (division by
@@ -198,9 +200,15 @@ pub(crate) enum Math {
     Sinh,
     Cosh,
     Tanh,
+    Arcsinh,
+    Arccosh,
+    Arctanh,
     Degrees,
     Radians,
 }
+
+/// From here on the root of a square and one more is the number itself.
+const FAR: f64 = (1_u64 << 32) as f64;
 
 /// Floats with the functions of [`Math`].
 pub(crate) trait Float: Number {
@@ -252,6 +260,14 @@ macro_rules! floats {
                 Math::Sinh => $native::sinh,
                 Math::Cosh => $native::cosh,
                 Math::Tanh => $native::tanh,
+                // Twice a number is no float where the number is among the greatest.
+                Math::Arcsinh => |a: $native| {
+                    if a.is_finite() && a.abs() > FAR as $native { (a.abs().ln() + LN_2 as $native).copysign(a) } else { a.asinh() }
+                },
+                Math::Arccosh => |a: $native| {
+                    if a.is_finite() && a > FAR as $native { a.ln() + LN_2 as $native } else { a.acosh() }
+                },
+                Math::Arctanh => $native::atanh,
                 Math::Degrees => $native::to_degrees,
                 Math::Radians => $native::to_radians,
             }
