@@ -29,6 +29,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "arrow-ord",
             "arrow-row",
             "arrow-string",
+            "base64",
             "foldhash",
             "jiff",
             "memchr",
