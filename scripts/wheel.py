@@ -15,7 +15,6 @@ from pathlib import Path
 
 #: More of them find hardly anything.
 ITERATIONS = 15
-DEFLATED = 8
 LOCAL, CENTRAL, END = struct.Struct("<4s5H3I2H"), struct.Struct("<4s6H3I5H2I"), struct.Struct("<4s4H2IH")
 
 

@@ -80,7 +80,7 @@ impl<B> DataMessages<B>
 where
     B: Body<Data = Bytes, Error: std::fmt::Display> + Unpin,
 {
-    /// Of none of which is longer than `limit`.
+    /// The messages in a body; a longer one than `limit` is refused.
     pub(crate) fn new(body: B, limit: usize) -> DataMessages<B> {
         DataMessages { body, pieces: Pieces::default(), limit, trailers: None, longest: 0 }
     }

@@ -5,10 +5,10 @@
 //! Statistics are compared by the same kernels as cells, so that a zone is left out only where every one of its cells fails.
 
 use std::mem::discriminant;
-use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BinaryViewArray, Date32Array, Int64Array, StringViewArray, UInt64Array};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
+use arrow_select::concat::concat;
 use column::{Nulls, Zones};
 use formula::{Expr, Function, Literal};
 use rowset::RowSet;
@@ -187,41 +187,14 @@ fn compared(call: &Call, zones: &Zones, function: Function, constants: &[Expr]) 
     Ok(may)
 }
 
-/// Constants as cells of a column, if they are of its kind.
+/// Constants as cells of a column, if its type can hold all of them.
 fn cells(constants: &[Expr], canonical: &DataType) -> Option<ArrayRef> {
-    fn all<T>(constants: &[Expr], of: impl Fn(&Literal) -> Option<T>) -> Option<Vec<T>> {
-        let one = |constant: &Expr| match constant {
-            Expr::Literal(literal) => of(literal),
-            _ => None,
-        };
-        constants.iter().map(one).collect()
-    }
-    let array: ArrayRef = match canonical {
-        DataType::Utf8View => Arc::new(StringViewArray::from_iter_values(all(constants, |literal| match literal {
-            Literal::Str(text) => Some(text.clone()),
-            _ => None,
-        })?)),
-        DataType::BinaryView => Arc::new(BinaryViewArray::from_iter_values(all(constants, |literal| match literal {
-            Literal::Binary(bytes) => Some(bytes.clone()),
-            _ => None,
-        })?)),
-        DataType::Date32 => Arc::new(Date32Array::from(all(constants, |literal| match literal {
-            Literal::Date(days) => Some(*days),
-            _ => None,
-        })?)),
-        DataType::UInt64 => Arc::new(UInt64Array::from(all(constants, |literal| match literal {
-            Literal::UInt(number) => Some(*number),
-            Literal::Int(number) => u64::try_from(*number).ok(),
-            _ => None,
-        })?)),
-        integer if integer.is_integer() => Arc::new(Int64Array::from(all(constants, |literal| match literal {
-            Literal::Int(number) => Some(*number),
-            _ => None,
-        })?)),
-        _ => return None,
+    let cell = |constant: &Expr| match constant {
+        Expr::Literal(literal) => literal.cell(canonical),
+        _ => None,
     };
-    // A number that has no such cell becomes null.
-    arrow_cast::cast(&array, canonical).ok().filter(|cells| cells.null_count() == 0)
+    let cells: Vec<ArrayRef> = constants.iter().map(cell).collect::<Option<_>>()?;
+    concat(&cells.iter().map(|cell| cell.as_ref()).collect::<Vec<_>>()).ok()
 }
 
 fn turned(function: &Function) -> Function {

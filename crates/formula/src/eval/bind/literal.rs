@@ -105,6 +105,14 @@ fn integer_fits(value: i128, data_type: &DataType) -> bool {
     }
 }
 
+impl Literal {
+    /// An array of one row with this value, if the type can hold it.
+    pub fn cell(&self, data_type: &DataType) -> Option<ArrayRef> {
+        let cell = fits(self, data_type).then(|| array_of(self, data_type).ok())?;
+        cell.filter(|cell| cell.data_type() == data_type && cell.is_valid(0))
+    }
+}
+
 /// The literal as an array of one row, of a type that it fits.
 pub(super) fn array_of(literal: &Literal, data_type: &DataType) -> Result<ArrayRef, Error> {
     Ok(match literal {
