@@ -15,15 +15,13 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from tickframe import _native
-from tickframe.handles import is_table, table_of
-from tickframe.partitioned import PartitionedTable
+from tickframe.served import is_served, native_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tickframe import _native
     from tickframe.graph import Graph
-    from tickframe.table import Table
 
 __all__: list[str] = []
 
@@ -155,10 +153,6 @@ def _told(raised: BaseException) -> str:
     return text if len(text) <= _TOLD else f"{text[: _TOLD // 2]}\n…\n{text[-_TOLD // 2 :]}"
 
 
-def _is_served(value: object) -> bool:
-    return is_table(value) or isinstance(value, PartitionedTable)
-
-
 class Console:
     """A namespace, and what the scope of the server holds of it."""
 
@@ -169,14 +163,18 @@ class Console:
             "__builtins__": {**vars(builtins), "input": _no_input},
             "tf": sys.modules["tickframe"],
         }
-        self._known: dict[str, tuple[int, Table | PartitionedTable]] = {}
-        self._adopted: dict[str, tuple[int, Table | PartitionedTable]] = {}
+        self._known: dict[str, tuple[int, Any]] = {}
+        self._adopted: dict[str, tuple[int, Any]] = {}
 
-    def adopt(self, name: str, identity: int, table: Table | PartitionedTable) -> None:
+    def adopt(self, name: str, identity: int, table: Any) -> None:
         """Let scripts have a table as it was given to the server: with the methods of a source."""
         self._adopted[name] = (identity, table)
 
-    def enter(self, scope: list[tuple[str, int, _native.Table | _native.Partitioned]]) -> None:
+    def forget(self, name: str) -> None:
+        """Let a table go that was given to the server and taken from it, before a script had it."""
+        self._adopted.pop(name, None)
+
+    def enter(self, scope: list[tuple[str, int, _native.Table | _native.Partitioned | _native.Frame]]) -> None:
         """Have the namespace hold what the scope does."""
         self._namespace.setdefault("graph", self._graph())
         adopted, self._adopted = self._adopted, {}
@@ -189,13 +187,7 @@ class Console:
             if name in self._known and self._known[name][0] == identity:
                 continue
             given = adopted.get(name)
-            table: Table | PartitionedTable
-            if given is not None and given[0] == identity:
-                table = given[1]
-            elif isinstance(native, _native.Partitioned):
-                table = PartitionedTable(native)
-            else:
-                table = table_of(native)
+            table = given[1] if given is not None and given[0] == identity else value_of(native)
             self._known[name] = (identity, table)
             self._namespace[name] = table
 
@@ -212,16 +204,18 @@ class Console:
             return _told(raised)
         return None
 
-    def leave(self) -> tuple[list[tuple[str, _native.Table | _native.Partitioned]], list[str]]:
+    def leave(self) -> tuple[list[tuple[str, _native.Table | _native.Partitioned | _native.Frame]], list[str]]:
         """What a script put into the scope, and the names that it took from there."""
         put = []
         for name, value in self._namespace.items():
             known = self._known.get(name)
             if known is not None and known[1] is value:
                 continue
-            if _is_served(value) and (known is not None or not name.startswith("_")):
-                put.append((name, value._native))
-        taken = [name for name in self._known if not _is_served(self._namespace.get(name))]
+            if is_served(value) and (known is not None or not name.startswith("_")):
+                # A frame with cells that no table has stays the script's own.
+                with contextlib.suppress(Exception):
+                    put.append((name, native_of(value)))
+        taken = [name for name in self._known if not is_served(self._namespace.get(name))]
         for name in taken:
             del self._known[name]
         return put, taken

@@ -28,6 +28,7 @@ from tickframe.durations import seconds
 from tickframe.graph import graph_for_source
 from tickframe.handles import table_of
 from tickframe.server import PEM, pem, token_of
+from tickframe.tokens import kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -271,7 +272,7 @@ def _secret(url: str, token: object) -> str | None:
     if token is False:
         return None
     if token is None:
-        return token_of(url) or os.environ.get("TICKFRAME_TOKEN") or None
+        return token_of(url) or os.environ.get("TICKFRAME_TOKEN") or kept(url)
     if not isinstance(token, str):
         raise errors.TypeMismatchError(f"connect: token must be a string, None or False, not {type(token).__name__}")
     if not token.isascii() or not token.isprintable() or " " in token or not token:
@@ -293,8 +294,8 @@ def connect(
 
     Args:
         url: Where the server is: ``grpc://HOST:PORT``, or ``grpc+tls://HOST:PORT`` for one that encrypts.
-        token: What the server wants. Without it: that of a server of this process, else that in ``TICKFRAME_TOKEN``.
-            False sends none.
+        token: What the server wants. Without it: that of a server of this process, else that in ``TICKFRAME_TOKEN``, else
+            that which a server of this user's on this machine drew. False sends none.
         tls: Whose certificates are believed, a path of a PEM file or its bytes; those of this system without it.
         graph: Where the tables live; the default graph without it.
 

@@ -23,8 +23,8 @@ from tickframe import _native, errors
 from tickframe.arguments import instance
 from tickframe.console import Console
 from tickframe.graph import graph_for_source
-from tickframe.handles import is_table, table_of
-from tickframe.partitioned import PartitionedTable
+from tickframe.served import is_served, native_of, value_of
+from tickframe.tokens import Kept
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -50,23 +50,25 @@ class _Served(MutableMapping[str, Any]):
         self._native = native
         self._console = console
 
-    def __getitem__(self, name: object) -> Table | PartitionedTable:
+    def __getitem__(self, name: object) -> Any:
         found = self._native.table(name) if isinstance(name, str) else None
         if found is None:
             raise KeyError(name)
-        return PartitionedTable(found) if isinstance(found, _native.Partitioned) else table_of(found)
+        return value_of(found)
 
-    def __setitem__(self, name: str, table: Table | PartitionedTable) -> None:
-        name, table = _name(name), _table(name, table)
+    def __setitem__(self, name: str, table: Any) -> None:
+        name, table = _name(name), _served(name, table)
         if self._native.sessions is None:
             raise errors.InvalidOperationError(f"serve: {name!r} cannot be served: the server was stopped")
-        identity = self._native.put(name, table._native)
+        identity = self._native.put(name, native_of(table), dict(getattr(table, "_given", ())))
         if self._console is not None:
             self._console.adopt(name, identity, table)
 
     def __delitem__(self, name: object) -> None:
         if not (isinstance(name, str) and self._native.take(name)):
             raise KeyError(name)
+        if self._console is not None:
+            self._console.forget(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._native.names())
@@ -86,10 +88,13 @@ def _name(name: object) -> str:
     return name
 
 
-def _table(name: object, table: object) -> Table | PartitionedTable:
-    if not (is_table(table) or isinstance(table, PartitionedTable)):
-        raise errors.TypeMismatchError(f"serve: {name!r} is {type(table).__name__}, not a Table or a PartitionedTable")
-    return table
+def _served(name: object, value: object) -> object:
+    if not is_served(value):
+        advice = "; tf.from_arrow makes a table of it" if hasattr(value, "__arrow_c_stream__") else ""
+        raise errors.TypeMismatchError(
+            f"serve: {name!r} is {type(value).__name__}, not a Table, a PartitionedTable or a DataFrame of pandas{advice}"
+        )
+    return value
 
 
 class Server:
@@ -102,12 +107,14 @@ class Server:
         *,
         encrypted: bool = False,
         console: Console | None = None,
+        kept: Kept | None = None,
     ) -> None:
         if not isinstance(native, _native.FlightServer):
             raise errors.TypeMismatchError("a Server is made by tickframe.serve")
         self._native = native
         self._tokens = tokens
         self._console = console
+        self._kept = kept
         self._scheme = "grpc+tls" if encrypted else "grpc"
         _running.add(self)
 
@@ -130,7 +137,7 @@ class Server:
 
     @property
     def tables(self) -> MutableMapping[str, Any]:
-        """The tables by name, and the partitioned ones. What is set here is served from then on, a deleted one no longer."""
+        """The tables by name, the partitioned ones, and frames. What is set here is served from then on, a deleted one no longer."""
         return _Served(self._native, self._console)
 
     @property
@@ -140,6 +147,8 @@ class Server:
 
     def stop(self) -> None:
         """End all calls, sessions and threads, and let the tables go. A second call does nothing."""
+        if self._kept is not None:
+            self._kept.forget()
         self._native.stop()
 
     def __enter__(self) -> Self:
@@ -231,7 +240,7 @@ def _pair(tls: object) -> tuple[bytes, bytes] | None:
 
 
 def serve(
-    tables: Mapping[str, Table | PartitionedTable] | None = None,
+    tables: Mapping[str, Any] | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -249,11 +258,13 @@ def serve(
     static table of ``Server.tables``.
 
     Args:
-        tables: The tables by name, also partitioned ones. ``Server.tables`` takes more later.
+        tables: The tables by name, also partitioned ones, and data frames of pandas, each with the rows that it has now.
+            ``Server.tables`` takes more later.
         host: Where to listen. Other addresses than this machine's own want ``tls`` and a token.
         port: The port; 0 is any free one.
         token: What clients must send, as ``authorization: Bearer TOKEN`` or as the password of any name; by default
-            a random one. A mapping of names to tokens (None is a random one) tells several logins from each other: what one of
+            a random one, which ``tf.connect`` of this user's programs on this machine finds by itself: it is kept in a
+            file that nobody else may read, until the server stops. A mapping of names to tokens (None is a random one) tells several logins from each other: what one of
             them may hold is its own. False lets anybody call who reaches this machine's own address.
         tls: Certificate (with those that vouch for it behind it) and private key, each a path of a PEM file or its
             bytes: what is sent is encrypted then.
@@ -294,7 +305,7 @@ def serve(
         raise errors.TypeMismatchError(f"serve: port must be an integer, not {type(port).__name__}")
     if not 0 <= port <= 65535:
         raise errors.InvalidOperationError(f"serve: port must be in 0 … 65535, not {port}")
-    given = {_name(name): _table(name, table) for name, table in (tables or {}).items()}
+    given = {_name(name): _served(name, table) for name, table in (tables or {}).items()}
     own = list((resolvers or {}).items())
     pairs: list[tuple[object, object]] = [*own]
     for prefix, function in pairs:
@@ -330,7 +341,9 @@ def serve(
     native = _native.FlightServer(
         address, port, tokens, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
     )
-    server = Server(native, secret, encrypted=pair is not None, console=scripts)
+    is_here = ipaddress.ip_address(address).is_loopback
+    kept = Kept(native.port, secret[""]) if token is None and secret is not None and is_here else None
+    server = Server(native, secret, encrypted=pair is not None, console=scripts, kept=kept)
     for name, table in given.items():
         server.tables[name] = table
     return server

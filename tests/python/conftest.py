@@ -46,6 +46,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tokens of servers are kept apart from those of the user."""
+    os.environ["XDG_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
+
+
 @pytest.fixture
 def g() -> tf.Graph:
     """A graph that is stepped by hand."""

@@ -1,9 +1,15 @@
 """What tests by Deephaven's Python clients have in common."""
 
+import contextlib
 import gc
 
 import pydeephaven as dh
 import pytest
+from pydeephaven.dherror import DHError
+
+import deephaven_calls
+
+__all__ = ["PSK", "collected_between_calls", "column", "connect", "deephaven_calls", "port_of", "refused", "rows"]
 
 PSK = "io.deephaven.authentication.psk.PskAuthenticationHandler"
 
@@ -24,3 +30,23 @@ def collected_between_calls():
     yield
     gc.enable()
     gc.collect()
+
+
+@contextlib.contextmanager
+def refused(words):
+    """The client wraps what the server says: it is in the causes."""
+    with pytest.raises(DHError) as caught:
+        yield
+    said, error = [], caught.value
+    while error is not None:
+        said.append(str(error))
+        error = error.__cause__ or error.__context__
+    assert words in "\n".join(said)
+
+
+def rows(table):
+    return table.to_arrow().to_pylist()
+
+
+def column(table, name):
+    return table.to_arrow()[name].to_pylist()

@@ -7,6 +7,7 @@ import sys
 import time
 
 import grpc
+import pandas as pd
 import pydeephaven as dh
 import pytest
 from deephaven_core.proto import console_pb2, console_pb2_grpc, session_pb2, session_pb2_grpc, ticket_pb2
@@ -109,6 +110,24 @@ def test_a_script_works_on_the_served_tables_and_serves_its_own(srv, session):
     assert session.open_table("best").to_arrow()["px"].to_pylist() == [3.0, 9.0]
     session.run_script("del best, mine")
     assert set(srv.tables) == {"trades"}
+
+
+def test_a_data_frame_of_a_script_is_an_object(srv, session):
+    session.run_script(
+        "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2]})\nodd = pd.DataFrame({'a': [object(), 2]})\n_own = frame.copy()"
+    )
+    assert session.exportable_objects["frame"].type == "pandas.DataFrame"
+    assert {"odd", "_own"} & session.exportable_objects.keys() == set()
+    client = session.plugin_client(session.exportable_objects["frame"])
+    assert next(client.resp_stream)[1][0].fetch().to_arrow().to_pydict() == {"a": [1, 2]}
+    client.close()
+    session.run_script("assert frame is not None and list(frame['a']) == [1, 2]\ndel frame")
+    assert "frame" not in session.exportable_objects
+    srv.tables["other"] = pd.DataFrame({"b": [3]})
+    session.run_script("other['c'] = other['b'] + 1\nmade = tf.from_pandas(other)")
+    assert session.open_table("made").to_arrow().to_pydict() == {"b": [3], "c": [4]}
+    session.run_script("del other, made")
+    assert "other" not in srv.tables
 
 
 def test_what_a_client_binds_a_script_sees(srv, session):

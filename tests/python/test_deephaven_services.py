@@ -3,6 +3,7 @@
 import contextlib
 
 import grpc
+import pandas as pd
 import pyarrow as pa
 import pyarrow.flight as fl
 import pytest
@@ -192,6 +193,57 @@ def test_a_partitioned_table_that_is_served_is_an_object(srv, wire, session):
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "is a PartitionedTable, not a Figure"):
         wire.call(OBJECTS, "FetchObject", object_pb2.FetchObjectRequest(source_id=wrong))
     assert srv.tables["by_sym"].get("B").to_dict()["n"] == [20]
+
+
+def test_a_data_frame_that_is_served_is_an_object(srv, wire, session):
+    frame = pd.DataFrame({"a": [1, 2], "s": ["x", None]})
+    srv.tables["frame"] = frame
+    try:
+        assert session.exportable_objects["frame"].type == "pandas.DataFrame"
+        assert "frame" not in session.tables
+        client = session.plugin_client(session.exportable_objects["frame"])
+        payload, references = next(client.resp_stream)
+        assert (payload, [each.type for each in references]) == (b"", ["Table"])
+        assert references[0].fetch().to_arrow().to_pydict() == {"a": [1, 2], "s": ["x", None]}
+        client.close()
+        fetched = wire.call(
+            OBJECTS,
+            "FetchObject",
+            object_pb2.FetchObjectRequest(source_id=ticket_pb2.TypedTicket(ticket=scope("frame"))),
+        )
+        assert (fetched.type, fetched.data) == ("pandas.DataFrame", b"")
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, "is a pandas.DataFrame, not a Table"):
+            wire.call(
+                TABLES,
+                "Head",
+                table_pb2.HeadOrTailRequest(
+                    result_id=wire.number(),
+                    source_id=table_pb2.TableReference(ticket=scope("frame")),
+                    num_rows=1,
+                ),
+            )
+        assert srv.tables["frame"].to_dict("list") == {"a": [1, 2], "s": ["x", None]}
+    finally:
+        del srv.tables["frame"]
+
+
+KINDS = {b"deephaven:inputtable.isKey", b"deephaven:inputtable.isValue"}
+
+
+def test_an_input_table_says_which_columns_are_keys(srv, session):
+    schema = pa.schema([("G", pa.int64()), ("V", pa.int64())])
+    told = {}
+    for name, keys in {"keyed": ["G"], "plain": None}.items():
+        session.bind_table(name, session.input_table(schema=schema, key_cols=keys))
+        with fl.connect(srv.url) as client:
+            options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {srv.token}".encode())], timeout=20)
+            told[name] = client.get_schema(fl.FlightDescriptor.for_path(name), options).schema
+        del srv.tables[name]
+    assert told["keyed"].metadata[b"deephaven:tableMetadata"] == b"ChIKBwoBRxICCAEKBwoBVhICCAI="
+    assert told["keyed"].metadata[b"deephaven:unsent.attribute.InputTable"] == b""
+    kinds = {name: [set(field.metadata) & KINDS for field in schema] for name, schema in told.items()}
+    key, value = {b"deephaven:inputtable.isKey"}, {b"deephaven:inputtable.isValue"}
+    assert kinds == {"keyed": [key, value], "plain": [value, value]}
 
 
 def test_what_the_server_handed_out_can_be_given_back_once_and_for_all(wire):

@@ -4,9 +4,11 @@ import os
 import pathlib
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
+import warnings
 
 import pyarrow as pa
 import pytest
@@ -248,6 +250,49 @@ def test_tokens_are_found(here, monkeypatch):
         monkeypatch.setenv("TICKFRAME_TOKEN", "wrong")
         with pytest.raises(tf.errors.AuthError):
             tf.connect(srv.url.replace("127.0.0.1", "localhost"), graph=here)
+
+
+def test_a_token_that_was_drawn_is_found_by_other_programs_of_this_user(here, monkeypatch):
+    folder = pathlib.Path(os.environ["XDG_RUNTIME_DIR"]) / "tickframe"
+    code = (
+        "import sys, tickframe as tf\nwith tf.connect(sys.argv[1], graph=tf.Graph()) as con:\n    print(con.tables())"
+    )
+
+    def other(srv):
+        run = [sys.executable, "-W", "ignore", "-c", code, srv.url]
+        return subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+
+    monkeypatch.delenv("TICKFRAME_TOKEN", raising=False)
+    srv = tf.serve({"t": tf.table({"a": [1]})})
+    file = folder / f"{srv.url.rsplit(':', 1)[1]}.token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert other(srv).stdout == "['t']\n"
+    # What others may read is no secret, and what a process left that is gone is none of a server that runs.
+    file.chmod(0o644)
+    assert "AuthError" in other(srv).stderr
+    file.chmod(0o600)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(20)
+    file.write_text(f"{srv.token}\n{gone.pid}\n", encoding="ascii")
+    assert "AuthError" in other(srv).stderr
+    srv.stop()
+    assert file.exists()
+    file.unlink()
+
+
+def test_a_token_is_kept_as_long_as_its_server_runs(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for token in ["given", {"ann": None}, False]:
+        with warnings.catch_warnings(action="ignore"), tf.serve({}, token=token):
+            assert list(tmp_path.rglob("*.token")) == []
+    with tf.serve({}):
+        assert len(list(tmp_path.rglob("*"))) == 2
+    assert list(tmp_path.rglob("*.token")) == []
+    (tmp_path / "tickframe").rmdir()
+    (tmp_path / "tickframe").write_text("no folder", encoding="ascii")
+    with tf.serve({"t": tf.table({"a": [1]})}) as srv, tf.connect(srv.url, graph=tf.Graph()) as con:
+        assert con.tables() == ["t"]
 
 
 def test_by_tls_who_is_believed_is_followed(here):

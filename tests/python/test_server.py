@@ -108,6 +108,74 @@ def test_a_resolver_gives_tables_by_name():
             client.do_get(fl.Ticket(b"db/two"), headers(srv.token)).read_all()
 
 
+def test_a_name_is_a_field_of_the_application_of_the_scope():
+    with tf.serve({"t": tf.table({"x": [1]})}) as srv, fl.connect(srv.url) as client:
+        told = client.get_flight_info(fl.FlightDescriptor.for_path("app", "scope", "field", "t"), headers(srv.token))
+        assert told.endpoints[0].ticket == fl.Ticket(b"a/scope/f/t")
+        assert client.do_get(told.endpoints[0].ticket, headers(srv.token)).read_all().to_pydict() == {"x": [1]}
+        for wrong in [b"a/scope/f/u", b"a/other/f/t"]:
+            with pytest.raises(pa.ArrowKeyError):
+                client.do_get(fl.Ticket(wrong), headers(srv.token)).read_all()
+
+
+def test_what_was_said_of_a_table_is_told(g):
+    fed = tf.keyed_table({"k": str, "v": int}, key="k", graph=g).with_attributes({"unit": "m", "level": 3, "hot": True})
+    with tf.serve({"t": fed}, graph=g) as srv, fl.connect(srv.url) as client:
+        told = client.get_schema(fl.FlightDescriptor.for_path("t"), headers(srv.token)).schema.metadata
+    given = {"unit": ("m", "String"), "level": ("3", "Long"), "hot": ("true", "Boolean")}
+    for name, (text, kind) in given.items():
+        assert told[f"deephaven:attribute.{name}".encode()] == text.encode()
+        assert told[f"deephaven:attribute_type.{name}".encode()] == f"java.lang.{kind}".encode()
+
+
+def follow(srv, seen):
+    graph = tf.Graph()
+    with tf.connect(srv.url, token=srv.token, graph=graph) as con:
+        table, end = con["slow"], time.monotonic() + 20
+        while table.height < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+            graph.step()
+        seen.append(table.height)
+
+
+def test_reading_waits_for_no_cycle():
+    graph, held, holding = tf.Graph(period=0.01), threading.Event(), threading.Event()
+
+    def hold(x: int) -> int:
+        if x == 99:
+            holding.set()
+            assert held.wait(60)
+        return x
+
+    graph.start()
+    source = tf.append_table({"x": int}, graph=graph)
+    slow = source.with_columns(y=tf.udf(hold)(tf.col("x")))
+    source.append({"x": [1, 2]}).wait(10)
+    try:
+        with tf.serve({"source": source, "slow": slow, "still": tf.table({"a": [5]})}, graph=graph) as srv:
+            source.append({"x": [99]})
+            assert holding.wait(10)
+            seen = []
+            followers = [threading.Thread(target=follow, args=(srv, seen)) for _ in range(8)]
+            for follower in followers:
+                follower.start()
+            time.sleep(0.5)
+            with fl.connect(srv.url) as client:
+                got = {
+                    name: client.do_get(fl.Ticket(f"s/{name}".encode()), headers(srv.token)).read_all()
+                    for name in srv.tables
+                }
+            assert not held.is_set()
+            assert {name: table.num_rows for name, table in got.items()} == {"slow": 2, "source": 2, "still": 1}
+            held.set()
+            for follower in followers:
+                follower.join(30)
+            assert seen == [3] * 8
+    finally:
+        held.set()
+        graph.stop()
+
+
 def test_other_addresses_want_to_be_asked_for():
     with pytest.raises(tf.errors.InvalidOperationError, match="wants tls="):
         tf.serve(host="0.0.0.0")
@@ -372,10 +440,18 @@ def test_a_resolver_that_fails_says_so():
     def fail(name):
         raise ValueError(f"there is no {name} today")
 
-    resolvers = {"bad/": fail, "odd/": lambda name: 5}
+    def open_file(name):
+        with open(f"/no folder/of this/{name}") as file:  # noqa: PTH123 - its message is what is asked for
+            return file.read()
+
+    resolvers = {"bad/": fail, "odd/": lambda name: 5, "open/": open_file}
     with tf.serve(resolvers=resolvers) as srv, fl.connect(srv.url) as client:
         with pytest.raises(pa.ArrowException, match='the resolver of "bad/" raised there is no x today'):
             client.do_get(fl.Ticket(b"bad/x"), headers(srv.token)).read_all()
+        with pytest.raises(
+            pa.ArrowException, match=r"No such file .*: 'of mine.csv' \(error [0-9a-f]{12}; the server's log"
+        ):
+            client.do_get(fl.Ticket(b"open/of mine.csv"), headers(srv.token)).read_all()
         with pytest.raises(pa.ArrowException, match='the resolver of "odd/" gave no table'):
             client.do_get(fl.Ticket(b"odd/x"), headers(srv.token)).read_all()
 

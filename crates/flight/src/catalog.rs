@@ -9,6 +9,7 @@ use graph::UpdateGraph;
 use tokio::sync::watch;
 use tonic::Status;
 
+use crate::attributes::Attribute;
 use crate::feed::Feed;
 use crate::lock::lock;
 use crate::logins::Lease;
@@ -30,11 +31,25 @@ pub struct Served {
     /// For the bytes of an upload, as long as they have a name or a number.
     #[expect(dead_code, reason = "it is held")]
     pub(crate) lease: Option<Arc<Lease>>,
+    /// What its owner says of it.
+    pub(crate) given: Arc<[(String, Attribute)]>,
+}
+
+impl Served {
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// A table with what its owner says of it.
+    pub fn with(table: Table, given: Vec<(String, Attribute)>) -> Served {
+        Served { given: given.into(), ..Served::from(table) }
+    }
 }
 
 impl From<Table> for Served {
     fn from(table: Table) -> Served {
-        Served { table, feed: None, lease: None }
+        Served { table, feed: None, lease: None, given: Arc::default() }
     }
 }
 
@@ -45,6 +60,8 @@ pub enum Object {
     Table(Served),
     /// A table of tables.
     Partitioned(Arc<Partitioned>),
+    /// A data frame, whose rows are a table.
+    Frame(Served),
     /// A console of a login.
     Console(Console),
 }
@@ -68,9 +85,14 @@ impl From<Partitioned> for Object {
 impl Object {
     /// The table, if it is one.
     pub fn table(self) -> Option<Table> {
+        self.served().map(|served| served.table)
+    }
+
+    /// The table, if it is one, with what is told of it.
+    pub(crate) fn served(self) -> Option<Served> {
         match self {
-            Object::Table(served) => Some(served.table),
-            Object::Partitioned(_) | Object::Console(_) => None,
+            Object::Table(served) => Some(served),
+            Object::Partitioned(_) | Object::Frame(_) | Object::Console(_) => None,
         }
     }
 
@@ -79,6 +101,7 @@ impl Object {
         match self {
             Object::Table(_) => "Table",
             Object::Partitioned(_) => "PartitionedTable",
+            Object::Frame(_) => "pandas.DataFrame",
             Object::Console(_) => "Console",
         }
     }
@@ -99,7 +122,7 @@ impl Object {
     /// What tells it from others that are there.
     pub fn identity(&self) -> usize {
         match self {
-            Object::Table(served) => served.table.identity(),
+            Object::Table(served) | Object::Frame(served) => served.table.identity(),
             Object::Partitioned(partitioned) => Arc::as_ptr(partitioned) as usize,
             Object::Console(console) => Arc::as_ptr(&console.0) as usize,
         }
@@ -107,9 +130,10 @@ impl Object {
 
     fn published(&self) -> Option<Published> {
         Some(match self {
-            Object::Table(Served { table, feed, .. }) => {
-                Published::Table(table.downgrade(), feed.as_ref().map(Arc::downgrade))
+            Object::Table(Served { table, feed, given, .. }) => {
+                Published::Table(table.downgrade(), feed.as_ref().map(Arc::downgrade), given.clone())
             }
+            Object::Frame(served) => Published::Frame(served.table.downgrade()),
             Object::Partitioned(partitioned) => Published::Partitioned(Arc::downgrade(partitioned)),
             Object::Console(_) => return None,
         })
@@ -118,18 +142,21 @@ impl Object {
 
 /// What was published, as long as somebody else holds it.
 enum Published {
-    Table(WeakTable, Option<Weak<Feed>>),
+    Table(WeakTable, Option<Weak<Feed>>, Arc<[(String, Attribute)]>),
+    Frame(WeakTable),
     Partitioned(Weak<Partitioned>),
 }
 
 impl Published {
     fn held(&self) -> Option<Object> {
         Some(match self {
-            Published::Table(table, feed) => Object::Table(Served {
+            Published::Table(table, feed, given) => Object::Table(Served {
                 table: table.upgrade()?,
                 feed: feed.as_ref().and_then(Weak::upgrade),
                 lease: None,
+                given: given.clone(),
             }),
+            Published::Frame(table) => Object::Frame(table.upgrade()?.into()),
             Published::Partitioned(partitioned) => Object::Partitioned(partitioned.upgrade()?),
         })
     }

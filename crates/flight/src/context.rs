@@ -12,7 +12,7 @@ use crate::proto::Ticket;
 use crate::scripts::Consoles;
 use crate::sessions::{Session, Sessions};
 use crate::tickets::{Named, of_ticket};
-use crate::trouble::internal;
+use crate::trouble::{internal, shown};
 
 /// What all connections of a server share.
 pub(crate) struct Shared {
@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) consoles: Consoles,
     /// Turns to read tables for those who follow them.
     pub(crate) reads: Semaphore,
+    /// Turns for what may wait for a cycle: so many threads, and no more, are kept from those who read.
+    pub(crate) changes: Semaphore,
     /// Pages of which browsers may call.
     pub(crate) origins: Vec<String>,
     /// True once the server stops.
@@ -48,10 +50,19 @@ pub(crate) async fn blocking<R: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| Err(internal(panic)))
 }
 
+/// Work that changes a graph, such as a new table of it, and so may wait for its cycle.
+pub(crate) async fn changing<R: Send + 'static>(
+    shared: &Shared,
+    work: impl FnOnce() -> Result<R, Status> + Send + 'static,
+) -> Result<R, Status> {
+    let _turn = shared.changes.acquire().await.map_err(internal)?;
+    blocking(work).await
+}
+
 /// What the engine refused, as a status.
 pub(crate) fn engine_error(error: engine::Error) -> Status {
     use engine::Error as E;
-    let text = error.to_string();
+    let text = shown(error.to_string());
     match error {
         E::Resource { .. } => Status::resource_exhausted(text),
         E::TableFailed(_) => Status::failed_precondition(text),
@@ -59,6 +70,9 @@ pub(crate) fn engine_error(error: engine::Error) -> Status {
         _ => Status::invalid_argument(text),
     }
 }
+
+/// The application whose fields are the names of the scope.
+pub(crate) const SCOPE: &str = "scope";
 
 /// The number of an export that a client chose.
 pub(crate) fn export(ticket: &Ticket) -> Result<i32, Status> {
@@ -113,6 +127,9 @@ impl Context {
             Named::Scope(name) => {
                 self.shared.catalog.get(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
             }
+            Named::Field(app, name) if app == SCOPE => {
+                self.shared.catalog.get(&name).ok_or_else(|| missing(format!("variable '{name}' not found'")))
+            }
             Named::Field(app, field) => Err(missing(format!("no application '{app}' with a field '{field}'"))),
             Named::Shared(name) => {
                 self.shared.catalog.shared(&name).ok_or_else(|| missing("no such shared ticket'".to_owned()))
@@ -125,7 +142,8 @@ impl Context {
                     )));
                 };
                 let rest = rest.to_owned();
-                let found = blocking(move || resolver.table(&rest).map_err(Status::failed_precondition)).await?;
+                let asked = move || resolver.table(&rest).map_err(|why| Status::failed_precondition(shown(why)));
+                let found = changing(&self.shared, asked).await?;
                 found.map(Object::from).ok_or_else(|| missing(format!("'{text}' not found'")))
             }
         }

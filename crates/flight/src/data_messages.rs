@@ -14,7 +14,7 @@ use prost::Message;
 use prost::encoding::{DecodeContext, WireType, check_wire_type, decode_key, decode_varint, skip_field};
 use tonic::{Code, Status};
 
-use crate::frames::{FRAME, drain_up_to};
+use crate::frames::{COMPRESSED, FRAME, drain_up_to};
 use crate::proto::FlightDescriptor;
 
 /// One `FlightData`.
@@ -94,7 +94,7 @@ where
         let compressed = self.pieces.get_u8();
         let len = self.pieces.get_u32() as usize;
         if compressed != 0 {
-            return Err(Status::unimplemented("messages are read as they are, not compressed"));
+            return Err(Status::unimplemented(COMPRESSED));
         }
         if len > self.limit {
             return Err(Status::out_of_range(format!("a message of {len} bytes, of at most {}", self.limit)));

@@ -20,11 +20,11 @@ use tokio::sync::Notify;
 use tonic::Status;
 use tonic::codec::Streaming;
 
-use crate::context::{Context, engine_error};
-use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests};
+use crate::context::{Context, changing, engine_error};
+use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests, said};
 use crate::ipc::barrage_message;
 use crate::logins::What;
-use crate::pace::{Pieces, Sending, deliver, over, read};
+use crate::pace::{Pieces, Sending, deliver, over, read, while_there};
 use crate::proto::FlightData;
 use crate::race::{First, first};
 use crate::tickets::of_ticket;
@@ -44,7 +44,7 @@ fn told(error: BarrageError) -> Status {
 pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
         let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.control_message);
-        let ended = match opening(&mut messages).await {
+        let ended = match said(opening(&mut messages)).await {
             Ok(Metadata::Subscription(request)) => follow(&context, &mut messages, &send, request).await,
             Ok(Metadata::Snapshot(request)) => snapshot(&context, &mut messages, &send, request).await,
             Ok(_) => Err(Status::invalid_argument("DoExchange: ask for a subscription or for a snapshot")),
@@ -198,7 +198,7 @@ async fn follow(
     request: SubscriptionRequest,
 ) -> Result<(), Status> {
     let _place = context.session.login.take(What::Subscriptions, 1)?;
-    let table = table_of(context, &request.ticket).await?;
+    let table = while_there(context, send, table_of(context, &request.ticket)).await?;
     let options = &request.options;
     let form = Form {
         schema: Arc::new(WireSchema::of(table.schema()).map_err(told)?),
@@ -212,11 +212,9 @@ async fn follow(
     let (of, runtime, blink) = (follower.clone(), Handle::current(), is_blink.then_some(width));
     let listener = Arc::new(Ear { follower: of, news: news.clone(), runtime, blink });
     let listened = table.clone();
-    let subscription: Option<Subscription> = read(context, move || {
-        let subscribed = listened.is_live().then(|| listened.subscribe(listener, true));
-        subscribed.transpose().map_err(engine_error)
-    })
-    .await?;
+    let subscribed = move || listened.is_live().then(|| listened.subscribe(listener, true)).transpose();
+    let subscription: Option<Subscription> =
+        changing(&context.shared, move || subscribed().map_err(engine_error)).await?;
     let ended = converse(context, messages, send, &table, (&follower, &news), &form).await;
     // What it holds may be the last handle of a table, which takes the lock of its graph.
     crate::sessions::let_go((subscription, table));
@@ -277,7 +275,7 @@ async fn snapshot(
     send: &Answer,
     request: SnapshotRequest,
 ) -> Result<(), Status> {
-    let table = table_of(context, &request.ticket).await?;
+    let table = while_there(context, send, table_of(context, &request.ticket)).await?;
     let layout = Layout { deephaven_nulls: request.options.use_deephaven_nulls, columns_as_list: false };
     let schema = Arc::new(WireSchema::of(table.schema()).map_err(told)?);
     let elements = request.options.preview_list_length_limit;

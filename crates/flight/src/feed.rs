@@ -8,3 +8,13 @@ pub(crate) enum Feed {
     Keyed(KeyedTable, Vec<String>),
     Blink(BlinkTable),
 }
+
+impl Feed {
+    /// The columns by which rows are told from each other.
+    pub(crate) fn keys(&self) -> &[String] {
+        match self {
+            Feed::Keyed(_, keys) => keys,
+            Feed::Append(_) | Feed::Blink(_) => &[],
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::Context;
+use crate::context::{Context, SCOPE};
 use crate::frames::{Answers, answered, framed};
 use crate::proto::{FieldInfo, FieldsChange, Ticket, TypedTicket};
 use crate::race::{First, first};
@@ -19,7 +19,7 @@ pub(crate) fn info(name: &str, kind: &str) -> FieldInfo {
         field_name: name.to_owned(),
         field_description: "query scope variable".to_owned(),
         application_name: String::new(),
-        application_id: "scope".to_owned(),
+        application_id: SCOPE.to_owned(),
     }
 }
 

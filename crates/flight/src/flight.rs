@@ -11,11 +11,12 @@ use prost::Message as _;
 use tonic::Status;
 use tonic::codec::Streaming;
 
+use crate::attributes;
 use crate::catalog::{Object, Served};
 use crate::context::{Context, Shared, blocking, engine_error};
 use crate::data_messages::{DataMessage, DataMessages};
-use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests};
-use crate::ipc::{Encoder, Received, encapsulated, with_attributes};
+use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests, said};
+use crate::ipc::{Encoder, Received, encapsulated};
 use crate::logins::What;
 use crate::pace::{Pieces, Sending, read};
 use crate::proto::{
@@ -34,12 +35,15 @@ const AHEAD: usize = 2;
 const ACKNOWLEDGED: usize = 1 << 14;
 
 fn arrow_error(error: arrow_schema::ArrowError) -> Status {
-    Status::internal(format!("this table has no form in Arrow's streams: {error}"))
+    Status::failed_precondition(format!("this table has no form in Arrow's streams: {error}"))
 }
 
 /// A handshake of somebody whose headers let nobody in: the first message says who, if there is one.
 pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<Answers, Status> {
-    let request: Option<FlightHandshake> = opening(body, shared.limits.control_message).await?;
+    // Whoever has not said who it is keeps its place no longer than it takes to say so.
+    let opening = tokio::time::timeout(shared.limits.handshake, opening(body, shared.limits.control_message));
+    let late = |_| Err(Status::deadline_exceeded("the handshake did not come"));
+    let request: Option<FlightHandshake> = opening.await.unwrap_or_else(late)?;
     let request = request.ok_or_else(crate::sessions::refused)?;
     let caller = match WrappedAuthentication::decode(request.payload.clone()) {
         Ok(wrapped) if !wrapped.kind.is_empty() => {
@@ -58,16 +62,20 @@ pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<An
 /// A handshake of a caller whose headers said who: the answer's headers are all there is.
 pub(crate) async fn shaken(body: Incoming, limit: usize) -> Result<Answers, Status> {
     let mut messages: Streaming<FlightHandshake> = requests(body, limit);
-    while messages.message().await?.is_some() {}
-    Ok(Answers::none())
+    said(async {
+        while messages.message().await?.is_some() {}
+        Ok(Answers::none())
+    })
+    .await
 }
 
 /// The schema of a table, with what holds of it.
-fn told(table: &Table) -> Result<Bytes, Status> {
-    encapsulated(&with_attributes(table.schema(), table)).map_err(arrow_error)
+fn told(of: &Served) -> Result<Bytes, Status> {
+    encapsulated(&attributes::told(of.table.schema(), of)).map_err(arrow_error)
 }
 
-async fn described(table: Table, named: Named) -> Result<FlightInfo, Status> {
+async fn described(served: Served, named: Named) -> Result<FlightInfo, Status> {
+    let table = &served.table;
     let rows = if table.is_live() {
         -1
     } else {
@@ -75,7 +83,7 @@ async fn described(table: Table, named: Named) -> Result<FlightInfo, Status> {
         blocking(move || Ok(table.rows().map_err(engine_error)?.len() as i64)).await?
     };
     Ok(FlightInfo {
-        schema: told(&table)?,
+        schema: told(&served)?,
         flight_descriptor: Some(named.descriptor()),
         endpoint: vec![FlightEndpoint { ticket: Some(Ticket { ticket: named.ticket() }) }],
         total_records: rows,
@@ -91,16 +99,16 @@ pub(crate) async fn list(context: &Context, criteria: Criteria) -> Result<Answer
     }
     let mut found = Vec::new();
     for (name, object) in context.shared.catalog.all() {
-        let Some(table) = object.table() else { continue };
-        found.extend(framed(&described(table, Named::Scope(name)).await?));
+        let Some(served) = object.served() else { continue };
+        found.extend(framed(&described(served, Named::Scope(name)).await?));
     }
     Ok(Answers::all([found]))
 }
 
 async fn asked(context: &Context, descriptor: &FlightDescriptor) -> Result<FlightInfo, Status> {
     let named = of_descriptor("descriptor", Some(descriptor))?;
-    let table = context.table("descriptor", named.clone()).await?;
-    described(table, named).await
+    let served = context.served("descriptor", named.clone()).await?;
+    described(served, named).await
 }
 
 pub(crate) async fn info(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
@@ -114,8 +122,8 @@ pub(crate) async fn poll(context: &Context, descriptor: FlightDescriptor) -> Res
 
 pub(crate) async fn schema(context: &Context, descriptor: FlightDescriptor) -> Result<Answers, Status> {
     let named = of_descriptor("descriptor", Some(&descriptor))?;
-    let table = context.table("descriptor", named).await?;
-    Ok(Answers::once(&SchemaResult { schema: told(&table)? }))
+    let served = context.served("descriptor", named).await?;
+    Ok(Answers::once(&SchemaResult { schema: told(&served)? }))
 }
 
 /// The rows of the last settled step, batch by batch. No thread waits for the client.
@@ -256,7 +264,7 @@ async fn upload(
         };
         let columns = (0..schema.fields().len()).map(column).collect();
         let table = engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)?;
-        Ok(Served { table, feed: None, lease: Some(Arc::new(lease)) })
+        Ok(Served { lease: Some(Arc::new(lease)), ..Served::from(table) })
     })
     .await
 }

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tonic::codec::{DecodeBuf, Decoder, Streaming};
 use tonic::{Code, Status};
 
-use crate::trouble::internal;
+use crate::trouble::{fitting, internal};
 use crate::web::{self, Speech};
 
 /// One message with its frame, in pieces.
@@ -78,6 +78,9 @@ fn count(mut message: &[u8], deep: usize, left: &mut usize) -> bool {
     true
 }
 
+/// Why a message that is compressed is not read.
+pub(crate) const COMPRESSED: &str = "messages are read as they are, not compressed";
+
 /// Reads messages of one type.
 pub(crate) struct Reader<M>(PhantomData<M>);
 
@@ -112,11 +115,23 @@ pub(crate) async fn whole(body: Incoming, limit: usize) -> Result<Bytes, Status>
 /// The one message there is. What a client sends is read to its end before it is answered: frames that come to a call
 /// that is over count as mistakes of the connection.
 async fn only<M: 'static>(mut messages: Streaming<M>) -> Result<M, Status> {
-    let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
-    match messages.message().await? {
-        None => Ok(first),
-        Some(_) => Err(Status::invalid_argument("the request has more than one message")),
-    }
+    said(async {
+        let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
+        match messages.message().await? {
+            None => Ok(first),
+            Some(_) => Err(Status::invalid_argument("the request has more than one message")),
+        }
+    })
+    .await
+}
+
+/// How long a client may take to say what it asks.
+const ASKED: Duration = Duration::from_secs(300);
+
+/// What a client asks, which it says soon.
+pub(crate) async fn said<T>(asked: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    let late = |_| Err(Status::deadline_exceeded("the request did not come"));
+    tokio::time::timeout(ASKED, asked).await.unwrap_or_else(late)
 }
 
 /// How long, and up to how many bytes, a call is read that was answered before its end.
@@ -260,7 +275,7 @@ impl Body for Answers {
             this.rest = None;
             let mut trailers = http::HeaderMap::new();
             // A status that is no header has no text that could be sent.
-            if status.add_header(&mut trailers).is_err() {
+            if fitting(status).add_header(&mut trailers).is_err() {
                 trailers.insert("grpc-status", http::HeaderValue::from_static("13"));
             }
             return Poll::Ready(Some(Ok(match this.speech {

@@ -11,7 +11,6 @@ use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, St
 use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::{BufMut, Bytes, BytesMut};
-use engine::Table;
 use tonic::Status;
 
 use crate::frames::{FRAME, Message};
@@ -42,27 +41,6 @@ pub(crate) fn encapsulated(schema: &Schema) -> Result<Bytes, ArrowError> {
     out.put_slice(&encoded.ipc_message);
     out.put_bytes(0, padded - encoded.ipc_message.len());
     Ok(out.freeze())
-}
-
-/// What clients are told of a table beside its columns: `deephaven:attribute.NAME`, for each that holds.
-const ATTRIBUTE: &str = "deephaven:attribute";
-
-/// A schema with what holds of its table.
-pub(crate) fn with_attributes(schema: &Schema, of: &Table) -> Schema {
-    let of = of.attributes();
-    let held = [
-        ("IsFlat", of.flat),
-        ("AddOnly", of.add_only || of.append_only),
-        ("AppendOnly", of.append_only),
-        ("BlinkTable", of.blink),
-    ];
-    let mut metadata = schema.metadata().clone();
-    metadata.retain(|name, _| !name.starts_with(ATTRIBUTE));
-    for (name, _) in held.into_iter().filter(|(_, holds)| *holds) {
-        metadata.insert(format!("{ATTRIBUTE}.{name}"), "true".to_owned());
-        metadata.insert(format!("{ATTRIBUTE}_type.{name}"), "java.lang.Boolean".to_owned());
-    }
-    Schema::new_with_metadata(schema.fields().clone(), metadata)
 }
 
 /// The schema in a message with that prefix; safe on any bytes.

@@ -3,6 +3,7 @@
 //! Nothing below knows of it. No thread, socket or runtime exists before [`Server::start`], and none after the server is
 //! dropped. Each call is authenticated in one place, by the table of all calls ([`calls`]), before its service sees it.
 
+mod attributes;
 mod begin;
 mod calls;
 mod catalog;
@@ -39,8 +40,9 @@ mod trouble;
 
 mod web;
 
+pub use attributes::Attribute;
 pub use calls::{CALLS, Call};
-pub use catalog::{Catalog, GraphOf, Object, Resolve};
+pub use catalog::{Catalog, GraphOf, Object, Resolve, Served};
 pub use listen::{Options, Server, StartError};
 pub use remote::{Part, Remote, RemoteError, RemoteOptions, RemoteState, Viewport};
 pub use scripts::{Interpreter, Ran, Say, Script, Spoken};

@@ -1,6 +1,6 @@
 //! The socket: accepts connections, each within the limits, until the server is stopped.
 
-use std::net::{SocketAddr, TcpListener as Listener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -29,6 +29,10 @@ const CALL_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 /// Tables that are read for followers at one time.
 const READS: usize = 4;
+/// What may wait for cycles at one time.
+const CHANGES: usize = 64;
+/// Connections that wait to be taken in.
+const BACKLOG: u32 = 1024;
 /// How long the calls that run have when the server stops.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -73,28 +77,26 @@ impl Server {
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
         let Options { address, access, tls, limits, origins, console } = options;
         let limits = limits.shared_by(access.logins());
-        let refused = |error| StartError::Address(address, error);
-        let listener = Listener::bind(address).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("tickframe-server")
             .enable_all()
             .build()
             .map_err(StartError::Threads)?;
+        let inside = runtime.enter();
+        let bound = bound(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (address, listener) = bound.map_err(|error| StartError::Address(address, error))?;
+        drop(inside);
         let shared = Arc::new(Shared {
             catalog,
             sessions: Sessions::new(access, limits.clone()),
             limits,
             consoles: Consoles::new(console),
             reads: Semaphore::new(READS),
+            changes: Semaphore::new(CHANGES),
             origins,
             stopping: watch::Sender::new(false),
         });
-        let inside = runtime.enter();
-        let listener = TcpListener::from_std(listener).map_err(refused)?;
-        drop(inside);
         runtime.spawn(accept(listener, tls.map(|identity| TlsAcceptor::from(identity.0)), shared.clone()));
         runtime.spawn(sweep(shared.clone()));
         Ok(Server { address, shared, runtime: Some(runtime), process: std::process::id() })
@@ -135,6 +137,16 @@ impl Drop for Server {
             runtime.shutdown_timeout(GRACE);
         }
     }
+}
+
+/// Listens; so many connections may wait to be taken in.
+fn bound(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // What is left of connections of a server before it keeps no port from this one.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 async fn sweep(shared: Arc<Shared>) {

@@ -15,9 +15,10 @@ use tonic::Status;
 use tonic::codec::Streaming;
 
 use crate::catalog::Object;
-use crate::context::{Context, blocking, engine_error};
-use crate::frames::{Answers, answered, drain_messages, framed, requests};
+use crate::context::{Context, changing, engine_error};
+use crate::frames::{Answers, answered, drain_messages, framed, requests, said};
 use crate::ipc::encapsulated;
+use crate::pace::while_there;
 use crate::proto::{
     FetchObject, FetchedObject, ObjectData, PartitionedDescriptor, StreamRequest, StreamResponse, Ticket, TypedTicket,
 };
@@ -41,11 +42,14 @@ async fn told(context: &Context, of: Option<&TypedTicket>) -> Result<FetchedObje
         let why = format!("the object is a {kind}, not a {}", of.kind);
         return Err(Status::failed_precondition(why));
     }
-    let Object::Partitioned(partitioned) = object else {
-        return Err(Status::not_found(format!("No ObjectType found, expected type '{kind}'")));
+    let (data, table) = match object {
+        Object::Partitioned(partitioned) => changing(&context.shared, move || described(&partitioned)).await?,
+        Object::Frame(rows) => (Bytes::new(), Object::Table(rows)),
+        Object::Table(_) | Object::Console(_) => {
+            return Err(Status::not_found(format!("No ObjectType found, expected type '{kind}'")));
+        }
     };
-    let (data, keys) = blocking(move || described(&partitioned)).await?;
-    let id = context.session.exports.hand_out(keys)?;
+    let id = context.session.exports.hand_out(table)?;
     let ticket = Some(Ticket { ticket: Named::Export(id).ticket() });
     let typed_export_ids = vec![TypedTicket { ticket, kind: "Table".to_owned() }];
     Ok(FetchedObject { kind: kind.to_owned(), data, typed_export_ids })
@@ -79,10 +83,11 @@ pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
         let mut messages: Streaming<StreamRequest> = requests(body, context.shared.limits.control_message);
         let talk = async {
-            let opened = messages.message().await?.and_then(|message| message.connect);
+            let opened = said(messages.message()).await?.and_then(|message| message.connect);
             let connect =
                 opened.ok_or_else(|| Status::invalid_argument("MessageStream: the first message connects"))?;
-            let FetchedObject { data, typed_export_ids, .. } = told(&context, connect.source_id.as_ref()).await?;
+            let FetchedObject { kind, data, typed_export_ids } =
+                while_there(&context, &send, told(&context, connect.source_id.as_ref())).await?;
             let data = Some(ObjectData { payload: data, references: typed_export_ids });
             if send.send(Ok(framed(&StreamResponse { data }))).await.is_err() {
                 return Ok(());
@@ -90,7 +95,7 @@ pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
             let ended = async { first(context.session.over(), context.shared.stopped()).await };
             let quiet = async { first(send.closed(), ended).await };
             match first(messages.message(), quiet).await {
-                First::Left(Ok(Some(_))) => Err(Status::invalid_argument("a PartitionedTable takes no messages")),
+                First::Left(Ok(Some(_))) => Err(Status::invalid_argument(format!("a {kind} takes no messages"))),
                 First::Left(Err(cut)) => Err(cut),
                 First::Left(Ok(None)) | First::Right(_) => Ok(()),
             }

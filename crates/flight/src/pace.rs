@@ -128,6 +128,19 @@ pub(crate) async fn deliver(context: &Context, send: &Answer, message: Message) 
     }
 }
 
+/// Waits for something as long as the client is there, and its session and the server are.
+pub(crate) async fn while_there<T>(
+    context: &Context,
+    send: &Answer,
+    of: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    match first(of, first(send.closed(), over(context))).await {
+        First::Left(found) => found,
+        First::Right(First::Left(())) => Err(Status::cancelled("the client is gone")),
+        First::Right(First::Right(status)) => Err(status),
+    }
+}
+
 /// Comes back when the session or the server ends.
 pub(crate) async fn over(context: &Context) -> Status {
     match first(context.session.over(), context.shared.stopped()).await {

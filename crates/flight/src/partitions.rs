@@ -8,7 +8,7 @@ use formula::Expr;
 use tonic::Status;
 
 use crate::catalog::Object;
-use crate::context::{Context, blocking, engine_error};
+use crate::context::{Context, changing, engine_error};
 use crate::frames::Answers;
 use crate::proto::{ConstituentOf, Empty, MergeOf, PartitionBy, Ticket};
 use crate::tables::{answered_with, made_columns};
@@ -26,7 +26,7 @@ pub(crate) async fn partition_by(context: &Context, of: PartitionBy) -> Result<A
         if of.key_column_names.is_empty() {
             return Err(Status::invalid_argument("partition_by: there are no keys"));
         }
-        blocking(move || {
+        changing(&context.shared, move || {
             let made = Partitioned::split(&"partition_by".into(), &table, &of.key_column_names, of.drop_keys);
             made.map(Object::from).map_err(engine_error)
         })
@@ -41,7 +41,8 @@ pub(crate) async fn merge(context: &Context, of: MergeOf) -> Result<Answers, Sta
     let work = async {
         let named = named("partitionedTable", of.partitioned_table.as_ref())?;
         let partitioned = context.partitioned("partitionedTable", named).await?;
-        blocking(move || partitioned.merge(&"merge".into()).map(Object::from).map_err(engine_error)).await
+        let merged = move || partitioned.merge(&"merge".into()).map(Object::from).map_err(engine_error);
+        changing(&context.shared, merged).await
     };
     let made = context.exported(of.result_id.as_ref(), work).await?;
     answered_with(made, of.result_id).await
@@ -56,7 +57,8 @@ pub(crate) async fn constituent(context: &Context, of: ConstituentOf) -> Result<
         let source = named("partitionedTable", of.partitioned_table.as_ref())?;
         let partitioned = context.partitioned("partitionedTable", source).await?;
         let keys = context.table("keyTableTicket", named("keyTableTicket", of.key_table.as_ref())?).await?;
-        blocking(move || found(&partitioned, &keys, of.unique_behavior == SEVERAL).map(Object::from)).await
+        let several = of.unique_behavior == SEVERAL;
+        changing(&context.shared, move || found(&partitioned, &keys, several).map(Object::from)).await
     };
     let made = context.exported(of.result_id.as_ref(), work).await?;
     answered_with(made, of.result_id).await

@@ -22,7 +22,7 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, exchange, fields, flight, logs, objects, partitions, sizes, tables, web};
+use crate::{console, exchange, fields, flight, frames, logs, objects, partitions, sizes, tables, web};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -62,6 +62,11 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
             return web::failed(refused, speech);
         }
     };
+    // A few bytes would be many.
+    if parts.headers.get("grpc-encoding").is_some_and(|encoding| encoding != "identity") {
+        drain(body);
+        return web::failed(Status::unimplemented(frames::COMPRESSED), speech);
+    }
     let token = session.as_ref().filter(|_| new).map(|session| format!("Bearer {}", session.token));
     let whose = session.clone();
     let run = while_open(whose, run(shared.clone(), call, session, body));

@@ -13,6 +13,7 @@ use crate::frames::{Answers, Message, answered, framed};
 use crate::proto::{TableUpdates, Ticket};
 use crate::race::{First, first};
 use crate::tickets::Named;
+use crate::trouble::shown;
 
 /// Messages that wait for a client to read.
 const AHEAD: usize = 64;
@@ -40,7 +41,7 @@ fn news(tables: Vec<(i32, Object)>, told: &mut Told) -> (Vec<Message>, bool) {
         messages.push(framed(&TableUpdates {
             export_id: Some(Ticket { ticket: Named::Export(id).ticket() }),
             size: size.as_ref().map_or(0, |size| *size as i64),
-            update_failure_message: size.as_ref().err().cloned().unwrap_or_default(),
+            update_failure_message: size.as_ref().err().cloned().map(shown).unwrap_or_default(),
         }));
         told.insert(id, size);
     }

@@ -9,6 +9,8 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, Version};
 use tonic::Status;
 use tonic::body::Body;
 
+use crate::trouble::fitting;
+
 /// What marks the frame that holds trailers.
 const TRAILERS: u8 = 0x80;
 const WEB: &str = "application/grpc-web+proto";
@@ -82,7 +84,7 @@ pub(crate) fn shown(response: &mut Response<Body>, origin: Option<HeaderValue>) 
 
 /// An answer that is an error alone.
 pub(crate) fn failed(status: Status, speech: Speech) -> Response<Body> {
-    let mut response = status.into_http();
+    let mut response = fitting(status).into_http();
     response.headers_mut().insert("content-type", HeaderValue::from_static(speech.content_type()));
     response
 }

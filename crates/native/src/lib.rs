@@ -104,7 +104,7 @@ mod _native {
     use crate::schema::PySchema;
     #[cfg(feature = "server")]
     #[pymodule_export]
-    use crate::server::PyFlightServer;
+    use crate::server::{PyFlightServer, PyFrame};
     #[pymodule_export]
     use crate::source::{PySource, PyToken, time_table};
     #[pymodule_export]

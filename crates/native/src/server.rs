@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::Table;
 use flight::limits::Limits;
-use flight::{Access, Catalog, Identity, Interpreter, Object, Options, Resolve, Server};
+use flight::{Access, Attribute, Catalog, Identity, Interpreter, Object, Options, Resolve, Served, Server};
 use graph::UpdateGraph;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::console::PythonConsole;
 use crate::ending::{self, Inside};
@@ -43,18 +44,56 @@ impl Resolve for PythonResolver {
     }
 }
 
-/// What a native table, or a partitioned one, is to the server.
+/// A data frame, as the server has it: a table of its rows.
+#[pyclass(frozen, name = "Frame", module = "tickframe._native")]
+pub struct PyFrame {
+    rows: Table,
+}
+
+#[pymethods]
+impl PyFrame {
+    #[new]
+    fn new(rows: &Bound<'_, PyTable>) -> PyResult<PyFrame> {
+        Ok(PyFrame { rows: rows.get().usable()?.clone() })
+    }
+
+    /// The rows.
+    #[getter]
+    fn rows(&self) -> PyTable {
+        PyTable::new(self.rows.clone())
+    }
+}
+
+/// What a native table, a partitioned one or a frame is to the server.
 pub fn object(table: &Bound<'_, PyAny>) -> PyResult<Object> {
+    if let Ok(frame) = table.cast::<PyFrame>() {
+        return Ok(Object::Frame(frame.get().rows.clone().into()));
+    }
     Ok(match table.cast::<PyPartitioned>() {
         Ok(partitioned) => partitioned.get().engine().clone().into(),
         Err(_) => table.cast::<PyTable>()?.get().usable()?.clone().into(),
     })
 }
 
+/// What Python says of a table.
+fn attribute(of: &Bound<'_, PyAny>) -> PyResult<Attribute> {
+    if let Ok(truth) = of.cast::<PyBool>() {
+        return Ok(Attribute::Truth(truth.is_true()));
+    }
+    if of.is_instance_of::<PyInt>() {
+        return Ok(of.extract().map_or(Attribute::Text(of.to_string()), Attribute::Whole));
+    }
+    if of.is_instance_of::<PyFloat>() {
+        return of.extract().map(Attribute::Number);
+    }
+    Ok(Attribute::Text(of.str()?.to_string()))
+}
+
 /// The other way round; None for what Python has no word for.
 pub fn handle(py: Python<'_>, object: Object) -> PyResult<Option<Bound<'_, PyAny>>> {
     match object {
         Object::Partitioned(partitioned) => PyPartitioned::new(&partitioned).into_bound_py_any(py).map(Some),
+        Object::Frame(served) => PyFrame { rows: served.table().clone() }.into_bound_py_any(py).map(Some),
         object => object.table().map(|table| PyTable::new(table).into_bound_py_any(py)).transpose(),
     }
 }
@@ -195,9 +234,14 @@ impl PyFlightServer {
         self.catalog.get(name).map_or(Ok(None), |object| handle(py, object))
     }
 
-    /// Gives what tells the object from others.
-    fn put(&self, name: String, table: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let object = object(table)?;
+    /// Gives what tells the object from others. `given`: what is said of a table.
+    #[pyo3(signature = (name, table, given = None))]
+    fn put(&self, name: String, table: &Bound<'_, PyAny>, given: Option<&Bound<'_, PyDict>>) -> PyResult<usize> {
+        let mut object = object(table)?;
+        if let (Object::Table(served), Some(given)) = (&object, given) {
+            let each = given.iter().map(|(name, value)| Ok((name.extract()?, attribute(&value)?)));
+            object = Object::Table(Served::with(served.table().clone(), each.collect::<PyResult<_>>()?));
+        }
         let identity = object.identity();
         drop_without_gil(self.catalog.put(name, object));
         Ok(identity)

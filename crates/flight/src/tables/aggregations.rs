@@ -1,9 +1,9 @@
 //! Aggregations of requests as the expressions that they mean.
 //!
-//! Where the clients expect something else than this project's own calls, it is said here as a parameter: the sum of
-//! nothing is null, and groups without keys are one row, also of an empty table.
+//! Where the clients expect something else than this project's own calls, it is said here: the sum of nothing is null, the
+//! least and the greatest of what holds a NaN is NaN, and a percentile is of the type of its column.
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use formula::aggregates::{Interpolation, Part};
 use formula::functions::List;
 use formula::{Aggregate as Kind, Expr, Function, Literal};
@@ -39,10 +39,32 @@ fn part_of(how: &Percentile) -> Result<Part, Status> {
     Part::new(how.part).ok_or_else(wrong)
 }
 
-fn quantile(of: Expr, how: &Percentile) -> Result<Expr, Status> {
+/// The value at this part of the way. `mean`: of two in the middle their mean, not the lesser.
+fn percentile(of: Expr, given: Option<&DataType>, how: &Percentile) -> Result<Expr, Status> {
     let part = part_of(how)?;
-    let interpolation = if how.mean_of_two { Interpolation::Midpoint } else { Interpolation::Nearest };
-    aggregate(Kind::Quantile { part, interpolation }, of)
+    let is_middle = part == Part::HALF;
+    let number = given.is_some_and(|of| of.is_numeric() || *of == DataType::Null);
+    let interpolation = match () {
+        () if is_middle && how.mean_of_two && number => Interpolation::Midpoint,
+        () if is_middle => Interpolation::Lower,
+        () => Interpolation::Nearest,
+    };
+    let cast = |of: Expr, to: DataType| of.cast(to, true).map_err(|error| refused("agg_by", error));
+    let kind = Kind::Quantile { part, interpolation };
+    match given {
+        Some(narrow @ (DataType::Float16 | DataType::Float32)) => cast(aggregate(kind, of)?, narrow.clone()),
+        // As spans of time numbers are what they were; those of quantiles are rounded to what a Float64 holds.
+        Some(whole) if interpolation != Interpolation::Midpoint && fits_span(whole) => {
+            let span = cast(cast(of, DataType::Int64)?, DataType::Duration(TimeUnit::Nanosecond))?;
+            cast(cast(aggregate(kind, span)?, DataType::Int64)?, whole.clone())
+        }
+        _ => aggregate(kind, of),
+    }
+}
+
+/// Whether each value of this type is a whole number of 64 bits with a sign.
+fn fits_span(of: &DataType) -> bool {
+    of.is_signed_integer() || (of.is_unsigned_integer() && *of != DataType::UInt64)
 }
 
 fn in_order(of: Expr, by: &Sorted, place: i64) -> Result<Expr, Status> {
@@ -55,8 +77,10 @@ fn in_order(of: Expr, by: &Sorted, place: i64) -> Result<Expr, Status> {
     list(List::Get, vec![aggregate(Kind::Implode, of)?, place])
 }
 
-fn weighted_sum(of: Expr, weight: &str) -> Result<Expr, Status> {
-    let wide = of.cast(DataType::Float64, true).map_err(|error| refused("agg_by", error))?;
+/// Of whole numbers a whole number.
+fn weighted_sum(of: Expr, weight: &str, whole: bool) -> Result<Expr, Status> {
+    let wide = if whole { DataType::Int64 } else { DataType::Float64 };
+    let wide = of.cast(wide, true).map_err(|error| refused("agg_by", error))?;
     aggregate(Kind::Sum { min_count: 1 }, call(Function::Multiply, vec![wide, Expr::column(weight)])?)
 }
 
@@ -64,11 +88,13 @@ fn weighted_sum(of: Expr, weight: &str) -> Result<Expr, Status> {
 pub(super) fn weighted_mean(of: Expr, weight: &str) -> Result<Expr, Status> {
     let weights = only_where(call(Function::IsNotNull, vec![of.clone()])?, Expr::column(weight))?;
     let weights = aggregate(Kind::Sum { min_count: 0 }, weights)?;
-    call(Function::Divide, vec![weighted_sum(of, weight)?, weights])
+    call(Function::Divide, vec![weighted_sum(of, weight, false)?, weights])
 }
 
-fn unique(of: Expr, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<Expr, Status> {
+fn unique(of: Expr, given: Option<&DataType>, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<Expr, Status> {
     let sentinel = Expr::Literal(match sentinel {
+        // So do clients write truths.
+        Some(SentinelOf::Long(number @ (0 | 1))) if given == Some(&DataType::Boolean) => Literal::Bool(*number == 1),
         None | Some(SentinelOf::Null(_)) => Literal::Null,
         Some(SentinelOf::Text(text)) => Literal::Str(text.as_str().into()),
         Some(
@@ -83,12 +109,19 @@ fn unique(of: Expr, with_nulls: bool, sentinel: Option<&SentinelOf>) -> Result<E
     let distinct = aggregate(kind, of.clone())?;
     let is_one = call(Function::Equal, vec![distinct.clone(), Expr::literal(1)])?;
     let several = call(Function::Greater, vec![distinct, Expr::literal(1)])?;
-    let branches = vec![(is_one, aggregate(Kind::Min, of)?), (several, sentinel)];
+    let mut branches = vec![(is_one, aggregate(Kind::Min, of)?), (several, sentinel.clone())];
+    if !with_nulls {
+        // Nothing but nulls has no value that is the only one.
+        branches.push((Expr::literal(true), sentinel));
+    }
     Expr::when(branches, None).map_err(|error| refused("agg_by", error))
 }
 
-/// One aggregate of one expression.
-fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Result<Expr, Status> {
+/// One aggregate of the column of this name.
+fn one(spec: &Aggregate, formulas: &Formulas<'_>, name: &str) -> Result<Expr, Status> {
+    let (of, given) = (Expr::column(name), formulas.type_of(name));
+    let has_nan = given.is_some_and(DataType::is_floating);
+    let is_whole = |name: &str| formulas.type_of(name).is_some_and(fits_span);
     match spec {
         Aggregate::AbsSum(_) => aggregate(Kind::Sum { min_count: 1 }, call(Function::Abs, vec![of])?),
         Aggregate::ApproxPercentile(how) => aggregate(Kind::ApproxQuantile { part: part_of(how)? }, of),
@@ -110,19 +143,22 @@ fn one(spec: &Aggregate, of: Expr, formulas: &Formulas<'_>, name: &str) -> Resul
         Aggregate::Freeze(_) => aggregate(Kind::Freeze, of),
         Aggregate::Group(_) => aggregate(Kind::Implode, of),
         Aggregate::Last(_) => aggregate(Kind::Last, of),
-        Aggregate::Max(_) => aggregate(Kind::Max, of),
-        Aggregate::Median(how) if how.mean_of_two => aggregate(Kind::Median, of),
-        Aggregate::Median(_) => aggregate(Kind::Quantile { part: Part::HALF, interpolation: Interpolation::Lower }, of),
-        Aggregate::Min(_) => aggregate(Kind::Min, of),
-        Aggregate::Percentile(how) => quantile(of, how),
+        Aggregate::Max(_) => aggregate(if has_nan { Kind::NanMax } else { Kind::Max }, of),
+        Aggregate::Median(how) => {
+            percentile(of, given, &Percentile { part: Part::HALF.get(), mean_of_two: how.mean_of_two })
+        }
+        Aggregate::Min(_) => aggregate(if has_nan { Kind::NanMin } else { Kind::Min }, of),
+        Aggregate::Percentile(how) => percentile(of, given, how),
         Aggregate::SortedFirst(by) => in_order(of, by, 0),
         Aggregate::SortedLast(by) => in_order(of, by, -1),
         Aggregate::Std(_) => aggregate(Kind::Std { ddof: 1 }, of),
         Aggregate::Sum(_) => aggregate(Kind::Sum { min_count: 1 }, of),
         Aggregate::Digest(_) => Err(unknown("agg_by", "there are no digests; approx_percentile gives their values")),
-        Aggregate::Unique(how) => unique(of, how.nulls, how.sentinel.as_ref().and_then(|given| given.of.as_ref())),
+        Aggregate::Unique(how) => {
+            unique(of, given, how.nulls, how.sentinel.as_ref().and_then(|sentinel| sentinel.of.as_ref()))
+        }
         Aggregate::WeightedAvg(by) => weighted_mean(of, &by.weight),
-        Aggregate::WeightedSum(by) => weighted_sum(of, &by.weight),
+        Aggregate::WeightedSum(by) => weighted_sum(of, &by.weight, is_whole(name) && is_whole(&by.weight)),
         Aggregate::Var(_) => aggregate(Kind::Var { ddof: 1 }, of),
     }
 }
@@ -158,7 +194,7 @@ pub(super) fn expressions(given: &[Aggregation], formulas: &Formulas<'_>) -> Res
                 }
                 for text in &columns.pairs {
                     let (new, old) = pair("agg_by", text)?;
-                    made.push(one(spec, Expr::column(old.as_str()), formulas, &old)?.alias(new));
+                    made.push(one(spec, formulas, &old)?.alias(new));
                 }
             }
             AggregationOf::Count(of) if of.name.is_empty() => {
@@ -221,7 +257,7 @@ pub(super) fn of_all(
         .filter(|field| !keys.contains(field.name()) && extra != Some(field.name()) && takes(field.data_type()));
     let each = fields.map(|field| {
         let name = field.name().as_str();
-        Ok(one(spec, Expr::column(name), formulas, name)?.alias(name))
+        Ok(one(spec, formulas, name)?.alias(name))
     });
     let each: Vec<Expr> = each.collect::<Result<_, Status>>()?;
     if each.is_empty() { Err(refused("agg_all_by", "no column is left to aggregate")) } else { Ok(each) }

@@ -176,9 +176,14 @@ fn value(value: Option<&Value>) -> Result<Expr, Status> {
     })
 }
 
-/// The values as they are compared: texts without their case if it does not matter.
-fn folded(of: Expr, ignore_case: i32) -> Result<Expr, Status> {
-    if ignore_case == 0 { Ok(of) } else { call(Function::Text(Text::ToLowercase), vec![of]) }
+/// The values as they are compared: texts without their case if it does not matter. Other values have none.
+fn folded(of: Expr, ignore_case: i32, schema: &Schema) -> Result<Expr, Status> {
+    let has_case = match &of {
+        Expr::Literal(literal) => matches!(literal, Literal::Str(_)),
+        Expr::Column(name) => schema.field_with_name(name).is_ok_and(|field| is_text(field.data_type())),
+        _ => true,
+    };
+    if ignore_case == 0 || !has_case { Ok(of) } else { call(Function::Text(Text::ToLowercase), vec![of]) }
 }
 
 fn negated(of: Expr, inverted: i32) -> Result<Expr, Status> {
@@ -199,11 +204,11 @@ fn all(function: Function, filters: Vec<Expr>) -> Result<Expr, Status> {
     }
 }
 
-fn text(of: &OfText, pattern: impl Fn(&str) -> String, literal: bool) -> Result<Expr, Status> {
+fn text(of: &OfText, pattern: impl Fn(&str) -> String, literal: bool, schema: &Schema) -> Result<Expr, Status> {
     let pattern = pattern(&of.text);
     let pattern = if of.ignore_case == 0 || !literal { pattern } else { pattern.to_lowercase() };
     let cells = column(of.reference.as_ref())?;
-    let cells = if literal { folded(cells, of.ignore_case)? } else { cells };
+    let cells = if literal { folded(cells, of.ignore_case, schema)? } else { cells };
     let found = call(Function::Text(Text::Contains { literal }), vec![cells, Expr::literal(pattern.as_str())])?;
     // Null has no text, neither one that contains nor one that does not.
     known(negated(found, of.inverted)?)
@@ -231,13 +236,13 @@ pub(crate) fn meaning(condition: &Condition, schema: &Schema) -> Result<Expr, St
                 5 => Function::NotEqualMissing,
                 other => return Err(refused(WHAT, format!("there is no comparison {other}"))),
             };
-            let side = |of: &Option<Value>| folded(value(of.as_ref())?, compare.ignore_case);
+            let side = |of: &Option<Value>| folded(value(of.as_ref())?, compare.ignore_case, schema);
             known(call(function, vec![side(&compare.left)?, side(&compare.right)?])?)
         }
         Test::In(within) => {
-            let target = folded(value(within.target.as_ref())?, within.ignore_case)?;
+            let target = folded(value(within.target.as_ref())?, within.ignore_case, schema)?;
             let one = |candidate: &Value| {
-                let candidate = folded(value(Some(candidate))?, within.ignore_case)?;
+                let candidate = folded(value(Some(candidate))?, within.ignore_case, schema)?;
                 call(Function::EqualMissing, vec![target.clone(), candidate])
             };
             let each: Result<Vec<Expr>, Status> = within.candidates.iter().map(one).collect();
@@ -248,9 +253,9 @@ pub(crate) fn meaning(condition: &Condition, schema: &Schema) -> Result<Expr, St
         Test::IsNan(of) => call(Function::IsNan, vec![column(of.reference.as_ref())?]),
         Test::Matches(of) => {
             let flags = if of.ignore_case == 0 { "s" } else { "si" };
-            text(of, |pattern| format!("(?{flags})^(?:{pattern})$"), false)
+            text(of, |pattern| format!("(?{flags})^(?:{pattern})$"), false, schema)
         }
-        Test::Contains(of) => text(of, str::to_owned, true),
+        Test::Contains(of) => text(of, str::to_owned, true, schema),
         Test::Search(search) => {
             let named: Vec<&str> = if search.references.is_empty() {
                 let texts = schema.fields().iter().filter(|field| is_text(field.data_type()));
@@ -260,7 +265,7 @@ pub(crate) fn meaning(condition: &Condition, schema: &Schema) -> Result<Expr, St
             };
             let pattern = search.text.to_lowercase();
             let one = |name: &str| {
-                let cells = folded(Expr::column(name), 1)?;
+                let cells = folded(Expr::column(name), 1, schema)?;
                 let literal = Function::Text(Text::Contains { literal: true });
                 known(call(literal, vec![cells, Expr::literal(pattern.as_str())])?)
             };

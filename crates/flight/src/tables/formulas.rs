@@ -43,6 +43,11 @@ impl<'a> Formulas<'a> {
         Ok((formula, checked))
     }
 
+    /// The type of a column of the table.
+    pub(crate) fn type_of(&self, name: &str) -> Option<&DataType> {
+        self.schema.field_with_name(name).ok().map(Field::data_type)
+    }
+
     /// The expression of a new column, which the formulas behind it see.
     pub(crate) fn column(&mut self, text: &str) -> Result<Expr, Status> {
         let (formula, checked) = self.check(text, Purpose::Column)?;

@@ -12,7 +12,7 @@ use tonic::Status;
 use super::formulas::refused;
 use super::messages::InputTable;
 use crate::catalog::{Catalog, Served};
-use crate::context::{Context, blocking, engine_error};
+use crate::context::{Context, changing, engine_error};
 use crate::feed::Feed;
 use crate::ipc::schema_of;
 use crate::proto::TwoTickets;
@@ -45,7 +45,7 @@ pub(super) fn made(catalog: &Catalog, of: &InputTable, like: Option<&Served>) ->
         }
         _ => return Err(refused(WHAT, "it is not said which kind")),
     };
-    Ok(Served { table, feed: Some(Arc::new(feed)), lease: None })
+    Ok(Served { feed: Some(Arc::new(feed)), ..Served::from(table) })
 }
 
 /// The rows of a table, with its columns in this order.
@@ -92,7 +92,7 @@ fn not_fed() -> Status {
 pub(crate) async fn add(context: &Context, of: TwoTickets) -> Result<(), Status> {
     let (target, rows) = fed(context, of).await?;
     let feed = target.feed.clone().ok_or_else(not_fed)?;
-    blocking(move || {
+    changing(&context.shared, move || {
         let schema = target.table.schema();
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let batch = rows_of(&rows, schema, &names)?;
@@ -109,7 +109,7 @@ pub(crate) async fn add(context: &Context, of: TwoTickets) -> Result<(), Status>
 pub(crate) async fn delete(context: &Context, of: TwoTickets) -> Result<(), Status> {
     let (target, rows) = fed(context, of).await?;
     let feed = target.feed.clone().ok_or_else(not_fed)?;
-    blocking(move || match &*feed {
+    changing(&context.shared, move || match &*feed {
         Feed::Keyed(fed, keys) => landed(fed.delete(&rows_of(&rows, target.table.schema(), keys)?)),
         _ => Err(refused(WHAT, "rows can be deleted from a table with keys alone")),
     })

@@ -23,10 +23,13 @@ use messages::{Batch, Created, Operation, Reference, Request, TableReference};
 pub(crate) use operations::made_columns;
 pub(crate) use seek::seek;
 
+use crate::attributes;
 use crate::catalog::{Object, Served};
-use crate::context::{Context, blocking, engine_error, export};
+use crate::context::{Context, blocking, changing, engine_error, export};
 use crate::frames::{Answers, answered, bounded, framed};
-use crate::ipc::{encapsulated, with_attributes};
+use crate::ipc::encapsulated;
+use crate::logins::What;
+use crate::pace::while_there;
 use crate::proto::Ticket;
 use crate::tickets::of_ticket;
 use crate::trouble::internal;
@@ -57,6 +60,7 @@ pub(crate) async fn one(context: &Context, number: u32, message: Bytes) -> Resul
 
 /// Several operations: one message for each as it is done; at the end the first error, if there was one.
 pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Status> {
+    let lease = context.session.login.take(What::Memory, batch.encoded_len() as u64)?;
     if batch.ops.is_empty() {
         return Err(Status::invalid_argument("the batch has no operations"));
     }
@@ -66,7 +70,9 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
     let operations: Option<Vec<Operation>> = batch.ops.into_iter().map(|request| request.operation).collect();
     let operations = operations.ok_or_else(|| Status::invalid_argument("an operation of the batch is empty"))?;
     let order = in_order(&operations)?;
+    let asked = asked_for(&operations, &order);
     Ok(answered(operations.len() + 1, |send| async move {
+        let _lease = lease;
         let mut done: Vec<Option<Result<Served, Status>>> = vec![None; operations.len()];
         let mut first: Option<Status> = None;
         // All numbers are taken before anything runs: who asks for one of them meanwhile waits for it.
@@ -83,7 +89,8 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
             let made = match begun[at].take().unwrap_or(Ok(None)) {
                 Err(refused) => Err(refused),
                 Ok(number) => {
-                    let made = run(&context, operation, &done).await;
+                    let run = run(&context, operation, &done);
+                    let made = if asked[at] { run.await } else { while_there(&context, &send, run).await };
                     if let Some(number) = number {
                         number.end(made.as_ref().ok().cloned().map(Object::Table));
                     }
@@ -91,7 +98,7 @@ pub(crate) async fn batch(context: Context, batch: Batch) -> Result<Answers, Sta
                 }
             };
             let told = match &made {
-                Ok(made) => created(made.table.clone(), reference.clone()).await,
+                Ok(made) => created(made.clone(), reference.clone()).await,
                 Err(refused) => Err(refused.clone()),
             };
             let told = told.unwrap_or_else(|refused| {
@@ -139,6 +146,24 @@ fn in_order(operations: &[Operation]) -> Result<Vec<usize>, Status> {
     Ok(order)
 }
 
+/// Whether somebody can ask for what an operation makes, when the batch is over: by its number, or that of one on it.
+fn asked_for(operations: &[Operation], order: &[usize]) -> Vec<bool> {
+    let mut asked = vec![false; operations.len()];
+    for at in order.iter().rev() {
+        let (result, sources) = operations[*at].ends();
+        asked[*at] |= result.is_some();
+        if !asked[*at] {
+            continue;
+        }
+        for source in sources.into_iter().flatten() {
+            if let Some(Reference::Place(place)) = source.reference {
+                asked[place as usize] = true;
+            }
+        }
+    }
+    asked
+}
+
 /// The table behind a reference. `done`: what operations of the batch have made.
 async fn resolved(
     context: &Context,
@@ -168,7 +193,7 @@ async fn run(
         inputs.push(resolved(context, source, done).await?);
     }
     let shared = context.shared.clone();
-    blocking(move || match operation {
+    changing(&context.shared, move || match operation {
         // The same table under another number.
         Operation::Fetch(_) | Operation::Preview(_) => {
             inputs.pop().ok_or_else(|| Status::invalid_argument("the request names no source table"))
@@ -182,8 +207,9 @@ async fn run(
     .await
 }
 
-async fn created(table: Table, reference: TableReference) -> Result<Created, Status> {
+async fn created(served: Served, reference: TableReference) -> Result<Created, Status> {
     blocking(move || {
+        let table = &served.table;
         // The types as subscriptions have them, from which clients take theirs; if it has none, those of the table.
         let own = || barrage::original(table.schema());
         let schema =
@@ -192,7 +218,7 @@ async fn created(table: Table, reference: TableReference) -> Result<Created, Sta
             result_id: Some(reference),
             success: true,
             error_info: String::new(),
-            schema_header: encapsulated(&with_attributes(&schema, &table)).map_err(internal)?,
+            schema_header: encapsulated(&attributes::told(&schema, &served)).map_err(internal)?,
             is_static: !table.is_live(),
             size: table.rows().map_err(engine_error)?.len() as i64,
         })
@@ -202,16 +228,16 @@ async fn created(table: Table, reference: TableReference) -> Result<Created, Sta
 
 /// The answer of a call whose result is a table under the client's number.
 pub(crate) async fn answered_with(made: Object, result: Option<Ticket>) -> Result<Answers, Status> {
-    let table = made.table().ok_or_else(|| internal("a result that is no table"))?;
+    let served = made.served().ok_or_else(|| internal("a result that is no table"))?;
     let reference = TableReference { reference: result.map(Reference::Ticket) };
-    Ok(Answers::once(&created(table, reference).await?))
+    Ok(Answers::once(&created(served, reference).await?))
 }
 
 /// What is known of a table that is there.
 pub(crate) async fn told(context: &Context, ticket: Ticket) -> Result<Answers, Status> {
-    let table = context.table("ticket", of_ticket("ticket", &ticket.ticket)?).await?;
+    let served = context.served("ticket", of_ticket("ticket", &ticket.ticket)?).await?;
     let reference = TableReference { reference: Some(Reference::Ticket(ticket)) };
-    Ok(Answers::once(&created(table, reference).await?))
+    Ok(Answers::once(&created(served, reference).await?))
 }
 
 #[cfg(test)]
@@ -232,6 +258,18 @@ mod tests {
             let refused = in_order(&wrong).expect_err("it has no order");
             assert_eq!(refused.code(), Code::InvalidArgument);
         }
+    }
+
+    #[test]
+    fn what_has_no_number_is_asked_for_by_what_stands_on_it() {
+        let numbered = |place| {
+            let Operation::Head(of) = head_of(place) else { panic!("it is one") };
+            Operation::Head(messages::OfRows { result: Some(Ticket::default()), ..of })
+        };
+        let empty = || Operation::Empty(messages::Empty::default());
+        let given = [empty(), head_of(0), numbered(1), empty(), head_of(2), head_of(3)];
+        let order = in_order(&given).expect("it has an order");
+        assert_eq!(asked_for(&given, &order), [true, true, true, false, false, false]);
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
             } else {
                 of.columns.clone()
             };
+            if columns.is_empty() {
+                return Ok(inputs[0].clone());
+            }
             let how = ExplodeOptions { columns, empty_as_null: false, keep_nulls: false, null_fill: of.null_fill };
             one(Op::Explode(how), "ungroup", inputs)
         }
@@ -132,13 +135,22 @@ pub(super) fn made(catalog: &Catalog, operation: &Operation, inputs: &[Table]) -
         }
         Operation::SnapshotWhen(of) => {
             let all = || inputs[1].schema().fields().iter().map(|field| field.name().clone()).collect();
-            let stamps = if of.stamps.is_empty() { all() } else { of.stamps.clone() };
+            let named = pairs("snapshot_when", &of.stamps)?;
+            let mut inputs = inputs.to_vec();
+            if named.iter().any(|(new, old)| new != old) {
+                inputs[1] = renamed("snapshot_when", named.iter().cloned(), &inputs[1])?;
+            }
+            let inputs = &inputs[..];
+            let stamps = if named.is_empty() { all() } else { named.into_iter().map(|(new, _)| new).collect() };
             let (initial, incremental, history) = (of.initial, of.incremental, of.history);
             one(Op::SnapshotWhen { stamps, initial, incremental, history }, "snapshot_when", inputs)
         }
         Operation::Meta(_) => meta_table(&inputs[0]),
         Operation::Slice(of) if of.from < 0 && of.to == 0 => {
             one(Op::Tail { rows: of.from.unsigned_abs() }, "slice", inputs)
+        }
+        Operation::Slice(of) if (of.from < 0) == (of.to < 0) && of.from > of.to => {
+            Err(refused("slice", format!("it begins at {}, behind its end at {}", of.from, of.to)))
         }
         Operation::Slice(of) => one(Op::Extent(Extent::Between { start: of.from, stop: of.to }), "slice", inputs),
         Operation::LeftJoin(of) => left_join(of, inputs),
@@ -165,9 +177,11 @@ fn time_table(catalog: &Catalog, of: &Time) -> Result<Table, Status> {
     };
     let period = match of.period.as_str() {
         "" => Some(of.period_nanos),
-        text => update_by::clock_span(text)
-            .or_else(|| formula::types::span_of_time(text))
-            .and_then(|span| i64::try_from(span).ok()),
+        text => {
+            let span = update_by::clock_span(text).or_else(|| formula::types::span_of_time(text));
+            let wrong = || refused(WHAT, format!("{text:?} is no length of time, such as PT1S or PT00:00:00.5"));
+            i64::try_from(span.ok_or_else(wrong)?).ok()
+        }
     };
     let period = period.and_then(|period| u64::try_from(period).ok()).filter(|period| *period > 0);
     let period = period.ok_or_else(|| refused(WHAT, "the period must be longer than nothing"))?;
@@ -448,10 +462,9 @@ fn aggregate(by: &[String], aggregates: Vec<Expr>, preserve: bool, inputs: &[Tab
     let keys = by.iter().map(|name| Expr::column(name.as_str())).collect::<Vec<Expr>>();
     let on_error = OnError::default();
     let named = inputs.len() > 1;
-    if keys.is_empty() || preserve || named {
-        let preserve_empty = preserve || keys.is_empty();
-        let groups =
-            StandingGroups { keys, aggregates, preserve_empty, named, on_error, bounds: GroupBounds::default() };
+    if preserve || named {
+        let bounds = GroupBounds::default();
+        let groups = StandingGroups { keys, aggregates, preserve_empty: preserve, named, on_error, bounds };
         return one(Op::StandingGroups(groups), "agg_by", inputs);
     }
     one(Op::Aggregate { keys, aggregates, on_error }, "agg_by", inputs)

@@ -24,18 +24,19 @@ fn nanos(of: &TimeScale) -> Result<i64, Status> {
     }
     let text = of.text.trim();
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
-    let span = clock_span(text).or_else(|| formula::types::span_of_time(text));
+    let span = (text == "0").then_some(0).or_else(|| clock_span(text)).or_else(|| formula::types::span_of_time(text));
     let span = span.and_then(|span| i64::try_from(sign * span).ok());
     span.ok_or_else(|| refused(WHAT, format!("{:?} is no length of time, such as PT1M or PT00:00:10", of.text)))
 }
 
-/// `PT00:00:10.5`, in nanoseconds.
+/// `PT00:00:10.5` or `PT00:00:.5`, in nanoseconds.
 pub(super) fn clock_span(text: &str) -> Option<i128> {
     let text = text.strip_prefix("PT")?;
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
     let parts: Vec<&str> = text.split(':').collect();
     let [hours, minutes, seconds] = parts[..] else { return None };
     let (seconds, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let seconds = if seconds.is_empty() && !fraction.is_empty() { "0" } else { seconds };
     let digits = |text: &str| text.len() <= 9 && text.bytes().all(|digit| digit.is_ascii_digit());
     if ![hours, minutes, seconds, fraction].into_iter().all(digits) {
         return None;
