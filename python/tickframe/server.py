@@ -145,6 +145,22 @@ class Server:
         """What a client may ask for, by name: counts, bytes, milliseconds."""
         return self._native.limits
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the server counts: ``connections`` that are open, and of all logins ``sessions``, ``exports``, ``subscriptions`` and ``memory``.
+
+        ``memory`` is bytes of uploads and of what clients are owed and have not read. Of the graphs whose tables are served: ``nodes``,
+        ``failed_nodes``, ``cycles``, and how long the last cycle took, ``last_cycle_ns``. Empty once it was stopped. A client asks
+        for those of its own login by the Flight action ``counters``.
+
+        >>> import tickframe as tf
+        >>> with tf.serve({"t": tf.table({"x": [1]})}) as srv:
+        ...     counted = srv.counters
+        >>> counted["connections"], counted["subscriptions"], srv.counters
+        (0, 0, {})
+        """
+        return self._native.counters or {}
+
     def stop(self) -> None:
         """End all calls, sessions and threads, and let the tables go. A second call does nothing."""
         if self._kept is not None:

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import decimal
+import json
 import re
 import subprocess
 import sys
@@ -176,6 +177,43 @@ def test_reading_waits_for_no_cycle():
         graph.stop()
 
 
+def test_what_a_server_counts_is_told_to_each_login_of_itself(running):
+    live = tf.append_table({"x": int}, graph=running)
+    live.append({"x": [1]}).wait(10)
+    with tf.serve({"t": live}, token={"ann": None, "bob": None}, graph=running) as srv, fl.connect(srv.url) as client:
+        ann, bob = (headers(srv.tokens[name]) for name in ("ann", "bob"))
+
+        def told(options):
+            (result,) = client.do_action(fl.Action("counters", b""), options)
+            return json.loads(result.body.to_pybytes())
+
+        assert [action.type for action in client.list_actions(ann)] == ["counters"]
+        writer, _ = client.do_put(fl.FlightDescriptor.for_path("up"), pa.schema([("y", pa.int64())]), bob)
+        with writer:
+            writer.write_table(pa.table({"y": list(range(1000))}))
+        with tf.connect(srv.url, srv.tokens["ann"], graph=tf.Graph()) as con:
+            held = con["t"]
+            assert held.columns == ["x"]
+            counted = told(ann)
+            assert (counted["subscriptions"], counted["memory"]) == (1, 0)
+            assert told(bob)["memory"] >= 8000
+            assert told(bob)["subscriptions"] == 0
+            every = srv.counters
+            assert (every["subscriptions"], every["memory"]) == (1, told(bob)["memory"])
+            assert every["connections"] >= 2
+        assert counted["nodes"] >= 1
+        assert counted["cycles"] >= 1
+        assert (counted["failed_nodes"], counted["last_cycle_ns"] > 0) == (0, True)
+        del srv.tables["up"]
+        end = time.monotonic() + 20
+        while srv.counters["subscriptions"] or srv.counters["memory"]:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        with pytest.raises(pa.ArrowNotImplementedError, match="there is no action 'other'"):
+            list(client.do_action(fl.Action("other", b""), ann))
+    assert srv.counters == {}
+
+
 def test_other_addresses_want_to_be_asked_for():
     with pytest.raises(tf.errors.InvalidOperationError, match="wants tls="):
         tf.serve(host="0.0.0.0")
@@ -245,7 +283,6 @@ def test_what_is_not_there_is_told_by_name(srv, client):
         list(client.do_action(fl.Action("x", b""), headers(srv.token)))
     with pytest.raises(pa.ArrowException, match="criteria are not known"):
         list(client.list_flights(b"x", headers(srv.token)))
-    assert client.list_actions(headers(srv.token)) == []
 
 
 def test_an_upload_that_cannot_be_a_table_leaves_nothing(srv, client):

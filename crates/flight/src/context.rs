@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
     pub(crate) consoles: Consoles,
+    /// Places of connections.
+    pub(crate) places: Arc<Semaphore>,
     /// Turns to read tables for those who follow them.
     pub(crate) reads: Semaphore,
     /// Turns for what may wait for a cycle: so many threads, and no more, are kept from those who read.

@@ -9,6 +9,7 @@ mod calls;
 mod catalog;
 mod console;
 mod context;
+mod counters;
 mod data_messages;
 mod exchange;
 mod exports;

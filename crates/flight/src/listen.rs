@@ -90,6 +90,7 @@ impl Server {
         let shared = Arc::new(Shared {
             catalog,
             sessions: Sessions::new(access, limits.clone()),
+            places: Arc::new(Semaphore::new(limits.connections)),
             limits,
             consoles: Consoles::new(console),
             reads: Semaphore::new(READS),
@@ -115,6 +116,11 @@ impl Server {
     /// What its clients may ask for.
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
+    }
+
+    /// What it counts, each by its name.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        crate::counters::all(&self.shared)
     }
 
     /// Sessions that are open.
@@ -158,7 +164,6 @@ async fn sweep(shared: Arc<Shared>) {
 }
 
 async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Shared>) {
-    let room = Arc::new(Semaphore::new(shared.limits.connections));
     loop {
         let First::Left(accepted) = first(listener.accept(), shared.stopped()).await else {
             return;
@@ -169,7 +174,7 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Arc<Sha
             continue;
         };
         // One more than there is room for is hung up on at once.
-        let Ok(place) = room.clone().try_acquire_owned() else { continue };
+        let Ok(place) = shared.places.clone().try_acquire_owned() else { continue };
         let (shared, tls) = (shared.clone(), tls.clone());
         tokio::spawn(async move {
             _ = stream.set_nodelay(true);

@@ -63,7 +63,7 @@ impl Login {
         Ok(lease)
     }
 
-    #[cfg(test)]
+    /// How much of it is taken.
     pub(crate) fn holds(&self, what: What) -> u64 {
         self.held[what as usize].load(Ordering::Relaxed)
     }

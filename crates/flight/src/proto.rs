@@ -55,6 +55,22 @@ pub struct Action {
     pub body: Bytes,
 }
 
+/// What an action gives.
+#[derive(Clone, PartialEq, Message)]
+pub struct ActionResult {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub body: Bytes,
+}
+
+/// An action that there is.
+#[derive(Clone, PartialEq, Message)]
+pub struct ActionType {
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    #[prost(string, tag = "2")]
+    pub description: String,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct SchemaResult {
     #[prost(bytes = "bytes", tag = "1")]

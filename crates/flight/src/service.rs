@@ -22,7 +22,7 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, exchange, fields, flight, frames, logs, objects, partitions, sizes, tables, web};
+use crate::{console, counters, exchange, fields, flight, frames, logs, objects, partitions, sizes, tables, web};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -141,12 +141,12 @@ async fn run(
         Call::DoPut => Ok(flight::put(context, body)),
         Call::DoExchange => Ok(exchange::exchange(context, body)),
         Call::DoAction => {
-            let action: crate::proto::Action = one(body, limit).await?;
-            Err(Status::unimplemented(format!("DoAction: there is no action '{}'", action.kind)))
+            let action = one(body, limit).await?;
+            counters::act(&context, &action)
         }
         Call::ListActions => {
             let _: Empty = one(body, limit).await?;
-            Ok(Answers::none())
+            Ok(counters::actions())
         }
         Call::NewSession | Call::RefreshSessionToken => {
             let request: HandshakeRequest = one(body, limit).await?;

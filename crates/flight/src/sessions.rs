@@ -135,6 +135,11 @@ impl Sessions {
         Sessions { known, limits, held: Mutex::default() }
     }
 
+    /// All who may call.
+    pub(crate) fn logins(&self) -> impl Iterator<Item = &Login> + Clone {
+        self.known.iter().map(|known| &*known.login)
+    }
+
     /// Who calls with these headers.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Status> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().map_err(|_| refused())).transpose();

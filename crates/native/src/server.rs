@@ -196,6 +196,12 @@ impl PyFlightServer {
         self.held().as_ref().map(Server::sessions)
     }
 
+    /// What it counts; None once it was stopped.
+    #[getter]
+    fn counters(&self) -> Option<BTreeMap<&'static str, u64>> {
+        self.held().as_ref().map(|server| server.counters().into_iter().collect())
+    }
+
     /// What a client may ask for, by name; times in milliseconds.
     #[getter]
     fn limits(&self) -> BTreeMap<&'static str, u64> {
