@@ -19,20 +19,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Name, command. Two fuzz targets at a time, sixty seconds each.
+#: Name, command. A few fuzz targets at a time, two minutes of them.
 TURNS: list[tuple[str, list[str]]] = [
     ("memory", ["bash", "scripts/sanitize.sh", "memory"]),
-    ("fuzz-formulas", ["bash", "fuzz/run", "60", "formulas", "expressions"]),
+    ("fuzz-formulas", ["bash", "fuzz/run", "40", "formulas", "expressions", "requests"]),
     ("wheel", ["bash", "scripts/release_test.sh", "wheel"]),
     ("memory-python", ["bash", "scripts/sanitize.sh", "python", "not (hostile or limits)"]),
-    ("fuzz-apply", ["bash", "fuzz/run", "60", "apply", "casts"]),
+    ("fuzz-apply", ["bash", "fuzz/run", "40", "apply", "casts", "bodies"]),
     ("threads", ["bash", "scripts/sanitize.sh", "threads"]),
     ("sdist", ["bash", "scripts/release_test.sh", "sdist"]),
     ("benches", ["make", "--no-print-directory", "benches"]),
-    ("fuzz-plans", ["bash", "fuzz/run", "60", "plans", "rows"]),
+    ("fuzz-plans", ["bash", "fuzz/run", "40", "plans", "rows", "credentials"]),
     ("memory-hostile", ["bash", "scripts/sanitize.sh", "python", "hostile or limits"]),
-    ("fuzz-shifts", ["bash", "fuzz/run", "60", "roaring", "shifts"]),
-    ("fuzz-trees", ["bash", "fuzz/run", "60", "trees", "logs"]),
+    ("fuzz-shifts", ["bash", "fuzz/run", "40", "roaring", "shifts", "tickets"]),
+    ("fuzz-trees", ["bash", "fuzz/run", "40", "trees", "logs", "pages"]),
     ("fuzz-updates", ["bash", "fuzz/run", "40", "updates", "metadata", "files", "sessions"]),
 ]
 

@@ -103,4 +103,7 @@ macro_rules! replayed {
     };
 }
 
-replayed!(apply casts expressions files formulas logs metadata plans roaring rows sessions shifts trees updates);
+replayed!(
+    apply bodies casts credentials expressions files formulas logs metadata pages plans requests roaring rows sessions
+    shifts tickets trees updates
+);

@@ -2,18 +2,10 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
-use engine::sources::AppendTable;
-use engine::testing::still_graph;
-use flight::limits::Limits;
-use flight::{Access, CALLS, Catalog, Options, Server};
-use graph::UpdateGraph;
+use flight::{Access, Options, Server};
 use http::Request;
 use http_body::Frame;
 use hyper::client::conn::http2::SendRequest;
@@ -22,18 +14,13 @@ use tonic::codec::Streaming;
 use tonic::{Code, Status};
 
 use super::exchange::piece;
+use super::scope::{self, CALLS_OF_ONE, END, SOON, Scope, chosen, judged};
 
 #[path = "../../crates/flight/tests/wire/mod.rs"]
 mod wire;
 
-/// Calls of one session.
-const CALLS_OF_ONE: usize = 16;
 /// Messages of one call.
 const MESSAGES: u8 = 8;
-/// A call that answers later does so beside the next ones.
-const SOON: Duration = Duration::from_millis(20);
-/// Longer than this no call of a closed session runs.
-const END: Duration = Duration::from_secs(8);
 const CONSTANTS: &str = "/io.deephaven.proto.backplane.grpc.ConfigService/GetConfigurationConstants";
 const CLOSE: &str = "/io.deephaven.proto.backplane.grpc.SessionService/CloseSession";
 
@@ -73,17 +60,6 @@ struct Called {
     step: bool,
 }
 
-fn hash(bytes: &[u8]) -> u16 {
-    let hash = bytes.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    (hash >> 16) as u16 ^ hash as u16
-}
-
-/// The call whose hash is this one, or the next: a call that is added later moves few others.
-fn path(wanted: u16) -> String {
-    let paths = CALLS.iter().map(|(service, method, ..)| format!("/{service}/{method}"));
-    paths.min_by_key(|path| hash(path.as_bytes()).wrapping_sub(wanted)).expect("there are calls")
-}
-
 /// A call: two bytes choose it, one says how it goes and how many messages it has, which follow with their lengths.
 fn called(bytes: &mut &[u8]) -> Option<Called> {
     let (head, rest) = bytes.split_first_chunk::<3>()?;
@@ -91,59 +67,27 @@ fn called(bytes: &mut &[u8]) -> Option<Called> {
     let [low, high, shape] = *head;
     let messages = (0..shape % MESSAGES).map(|_| wire::framed(piece(bytes))).collect();
     Some(Called {
-        path: path(u16::from_le_bytes([low, high])),
+        path: chosen(u16::from_le_bytes([low, high])).0,
         sent: Sent { messages, open: shape & 0x10 != 0 },
         dropped: shape & 0x20 != 0,
         step: shape & 0x40 != 0,
     })
 }
 
-fn schema() -> Arc<Schema> {
-    Arc::new(Schema::new(vec![
-        Field::new("sym", DataType::Utf8, true),
-        Field::new("px", DataType::Float64, true),
-        Field::new("size", DataType::Int64, true),
-    ]))
-}
-
-fn rows(first: i64, count: i64) -> RecordBatch {
-    let syms: StringArray = (first..first + count).map(|row| Some(["A", "B", "C"][row as usize % 3])).collect();
-    let prices: Float64Array = (first..first + count).map(|row| (row % 7 != 0).then_some(row as f64 / 4.0)).collect();
-    let sizes: Int64Array = (first..first + count).map(Some).collect();
-    let columns: Vec<ArrayRef> = vec![Arc::new(syms), Arc::new(prices), Arc::new(sizes)];
-    RecordBatch::try_new(schema(), columns).expect("a batch")
-}
-
-/// A server with a table that is fixed and one that grows.
+/// A server of the scope.
 struct World {
-    graph: UpdateGraph,
-    trades: AppendTable,
+    scope: Scope,
     server: Server,
 }
 
 impl World {
     fn new() -> World {
-        let graph = still_graph();
-        let trades = AppendTable::new(&graph, schema()).expect("a table");
-        trades.append(&rows(0, 10)).expect("rows");
-        graph.step().expect("a step");
-        let of_clients = graph.clone();
-        let catalog = Arc::new(Catalog::default().with_graph(Arc::new(move || Ok(of_clients.clone()))));
-        let columns = rows(0, 20).columns().iter().map(|column| vec![column.clone()]).collect();
-        let fixed = engine::sources::from_chunks(schema(), columns, 20).expect("a table");
-        catalog.put("quotes".to_owned(), fixed);
-        catalog.put("trades".to_owned(), trades.table().clone());
+        let scope = Scope::new();
         let address = "127.0.0.1:0".parse().expect("an address");
-        let limits = Limits { exports: 64, upload: 1 << 20, login_memory: 16 << 20, ..Limits::default() };
-        let options =
-            Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console: None };
-        let server = Server::start(options, catalog).expect("a server");
-        World { graph, trades, server }
-    }
-
-    fn step(&self, at: usize) {
-        self.trades.append(&rows(at as i64, 3)).expect("rows");
-        self.graph.step().expect("a step");
+        let (access, limits) = (Access::Anybody, scope::limits());
+        let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None };
+        let server = Server::start(options, scope.catalog.clone()).expect("a server");
+        World { scope, server }
     }
 }
 
@@ -189,12 +133,15 @@ async fn session(world: &World, mut bytes: &[u8]) {
     for at in 0..CALLS_OF_ONE {
         let Some(Called { path, sent, dropped, step }) = called(&mut bytes) else { break };
         if step {
-            world.step(at);
+            world.scope.step(at);
         }
         let (name, shape) = (path.clone(), (sent.messages.len(), sent.open));
         let mut task = tokio::spawn(ended(client.clone(), path, token.clone(), sent));
         match tokio::time::timeout(SOON, &mut task).await {
-            Ok(done) => judged(done.expect("a client does not panic")),
+            Ok(done) => {
+                let (path, code) = done.expect("a client does not panic");
+                judged(&path, code);
+            }
             Err(_) if dropped => task.abort(),
             Err(_) => running.push((name, shape, task)),
         }
@@ -205,17 +152,15 @@ async fn session(world: &World, mut bytes: &[u8]) {
     running.push((CLOSE.to_owned(), (1, false), tokio::spawn(ended(client.clone(), CLOSE.to_owned(), token, sent))));
     for (name, shape, task) in running {
         match tokio::time::timeout(END, task).await {
-            Ok(done) => judged(done.expect("a client does not panic")),
+            Ok(done) => {
+                let (path, code) = done.expect("a client does not panic");
+                judged(&path, code);
+            }
             Err(_) => panic!("{name} runs on although its session is closed (messages, open): {shape:?}"),
         }
     }
-    world.step(CALLS_OF_ONE);
+    world.scope.step(CALLS_OF_ONE);
     login(&mut wire::connect(world.server.address()).await).await;
-}
-
-/// A call ends well or says what is wrong with it; that something of the server broke is no answer.
-fn judged((path, code): (String, Code)) {
-    assert!(!matches!(code, Code::Internal | Code::Unknown), "{path} ended with {code:?}");
 }
 
 /// A session of these bytes.

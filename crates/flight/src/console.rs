@@ -8,12 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hyper::body::Incoming;
 use tokio::sync::OwnedMutexGuard;
 use tonic::Status;
-use tonic::codec::Streaming;
 
 use crate::catalog::{Catalog, Object};
 use crate::context::{Context, blocking};
 use crate::fields::info;
-use crate::frames::{Answers, answered, drain_messages, framed, requests};
+use crate::frames::{Answers, Requests, answered, drain_messages, framed, requests};
 use crate::lines::Level;
 use crate::pace::over;
 use crate::proto::{
@@ -131,7 +130,7 @@ pub(crate) async fn cancel(context: &Context, of: CancelCommand) -> Result<Answe
 /// Answers every question of how a text might go on with that it is not known.
 pub(crate) fn complete(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
-        let mut messages: Streaming<CompletionRequest> = requests(body, context.shared.limits.control_message);
+        let mut messages: Requests<CompletionRequest> = requests(body, context.shared.limits.control_message);
         let ended = loop {
             let quiet = async { first(send.closed(), over(&context)).await };
             let request = match first(messages.message(), quiet).await {

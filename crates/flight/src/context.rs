@@ -32,7 +32,32 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Sender<bool>,
 }
 
+/// Tables that are read for followers at one time.
+const READS: usize = 4;
+/// What may wait for cycles at one time.
+const CHANGES: usize = 64;
+
 impl Shared {
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        sessions: Sessions,
+        limits: Limits,
+        consoles: Consoles,
+        origins: Vec<String>,
+    ) -> Shared {
+        Shared {
+            catalog,
+            sessions,
+            places: Arc::new(Semaphore::new(limits.connections)),
+            limits,
+            consoles,
+            reads: Semaphore::new(READS),
+            changes: Semaphore::new(CHANGES),
+            origins,
+            stopping: watch::Sender::new(false),
+        }
+    }
+
     /// Comes back when the server stops.
     pub(crate) async fn stopped(&self) {
         _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;

@@ -6,6 +6,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 
 use arrow_buffer::{Buffer, MutableBuffer};
+use bytes::buf::Take;
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::Body;
@@ -125,7 +126,8 @@ where
             self.wait(own).await?;
             let bytes = self.pieces.copy_to_bytes(own);
             match tag {
-                1 => message.descriptor = Some(FlightDescriptor::decode(bytes).map_err(malformed)?),
+                // A message that comes in parts is all of them.
+                1 => message.descriptor.get_or_insert_default().merge(bytes).map_err(malformed)?,
                 2 => message.header = bytes,
                 _ => message.metadata = bytes,
             }
@@ -133,15 +135,15 @@ where
         Ok(message)
     }
 
-    /// What is read of the bytes that are there, which are of those that are left.
-    fn taken<R>(
-        &mut self,
+    /// What is read of the bytes that are there; none of what lies behind those that are left.
+    fn taken<'a, R>(
+        &'a mut self,
         left: &mut usize,
-        read: impl FnOnce(&mut Pieces) -> Result<R, prost::DecodeError>,
+        read: impl FnOnce(&mut Take<&'a mut Pieces>) -> Result<R, prost::DecodeError>,
     ) -> Result<R, Status> {
-        let before = self.pieces.len;
-        let found = read(&mut self.pieces).map_err(malformed)?;
-        *left = left.checked_sub(before - self.pieces.len).ok_or_else(|| malformed(truncated()))?;
+        let mut own = (&mut self.pieces).take(*left);
+        let found = read(&mut own).map_err(malformed)?;
+        *left = own.limit();
         Ok(found)
     }
 
@@ -212,35 +214,23 @@ fn truncated() -> prost::DecodeError {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    use http_body::Frame;
-
     use super::*;
     use crate::proto::FlightData;
+    use crate::testing::pages::Split;
 
-    /// Bytes as they come: so many at a time.
-    struct Coming(VecDeque<Bytes>);
-
-    impl Body for Coming {
-        type Data = Bytes;
-        type Error = Infallible;
-
-        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
-        }
-    }
-
-    fn coming(bytes: &[u8], each: usize) -> DataMessages<Coming> {
-        DataMessages::new(Coming(bytes.chunks(each).map(Bytes::copy_from_slice).collect()), 1 << 20)
+    fn coming(bytes: &[u8], each: usize) -> DataMessages<Split> {
+        DataMessages::new(Split::new(bytes.chunks(each).map(Bytes::copy_from_slice)), 1 << 20)
     }
 
     fn done<R>(work: impl Future<Output = R>) -> R {
-        match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(done) => done,
-            Poll::Pending => panic!("all bytes are there"),
+        let mut work = pin!(work);
+        loop {
+            if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                return done;
+            }
         }
     }
 
@@ -298,6 +288,33 @@ mod tests {
                 assert_eq!(read.body.as_slice(), &sent().data_body[..]);
                 assert!(done(from.next()).expect("a good end").is_none());
             }
+        }
+    }
+
+    #[test]
+    fn a_descriptor_in_parts_is_all_of_them() {
+        let part = |path: &[&str], kind| {
+            let path = path.iter().map(|step| (*step).to_owned()).collect();
+            let flight_descriptor = Some(FlightDescriptor { kind, cmd: Bytes::new(), path });
+            FlightData { flight_descriptor, ..FlightData::default() }.encode_to_vec()
+        };
+        let message = [part(&["scope"], 1), part(&["trades"], 0)].concat();
+        let read = done(coming(&framed(&message), 7).next()).expect("sound").expect("there is one");
+        let whole = FlightData::decode(message.as_slice()).expect("sound");
+        assert_eq!(read.descriptor, whole.flight_descriptor);
+        assert_eq!(read.descriptor.map(|of| of.path.join("/")).as_deref(), Some("scope/trades"));
+    }
+
+    #[test]
+    fn what_lies_behind_a_message_does_not_change_what_is_said_of_it() {
+        // A field that is not known, and longer than its message.
+        let wrong = framed(&[0x9a, 0x01, 9, 1]);
+        let told = |bytes: &[u8], each| done(coming(bytes, each).next()).map(drop).map_err(|status| status.to_string());
+        let alone = told(&wrong, 1);
+        assert!(alone.is_err());
+        let followed = [wrong.clone(), framed(&sent().encode_to_vec())].concat();
+        for each in [1, 5, 1000] {
+            assert_eq!(told(&followed, each), alone, "{each} at a time");
         }
     }
 

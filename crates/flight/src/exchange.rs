@@ -18,10 +18,9 @@ use rowset::RowSet;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tonic::Status;
-use tonic::codec::Streaming;
 
 use crate::context::{Context, changing, engine_error};
-use crate::frames::{Answer, Answers, Message, answered, drain_messages, requests, said};
+use crate::frames::{Answer, Answers, Message, Requests, answered, drain_messages, requests, said};
 use crate::ipc::barrage_message;
 use crate::logins::What;
 use crate::pace::{Pieces, Sending, deliver, over, read, while_there};
@@ -43,7 +42,7 @@ fn told(error: BarrageError) -> Status {
 /// Talks with one client.
 pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
-        let mut messages: Streaming<FlightData> = requests(body, context.shared.limits.control_message);
+        let mut messages: Requests<FlightData> = requests(body, context.shared.limits.control_message);
         let ended = match said(opening(&mut messages)).await {
             Ok(Metadata::Subscription(request)) => follow(&context, &mut messages, &send, request).await,
             Ok(Metadata::Snapshot(request)) => snapshot(&context, &mut messages, &send, request).await,
@@ -60,7 +59,7 @@ fn no_metadata() -> Status {
 }
 
 /// The first request; one message without metadata may stand before it.
-async fn opening(messages: &mut Streaming<FlightData>) -> Result<Metadata, Status> {
+async fn opening(messages: &mut Requests<FlightData>) -> Result<Metadata, Status> {
     for _ in 0..2 {
         let data = messages.message().await?.ok_or_else(no_metadata)?;
         if !data.app_metadata.is_empty() {
@@ -193,7 +192,7 @@ async fn begin(context: &Context, send: &Answer, form: &Form) -> Result<bool, St
 
 async fn follow(
     context: &Context,
-    messages: &mut Streaming<FlightData>,
+    messages: &mut Requests<FlightData>,
     send: &Answer,
     request: SubscriptionRequest,
 ) -> Result<(), Status> {
@@ -223,7 +222,7 @@ async fn follow(
 
 async fn converse(
     context: &Context,
-    messages: &mut Streaming<FlightData>,
+    messages: &mut Requests<FlightData>,
     send: &Answer,
     table: &Table,
     (follower, news): (&Arc<Follower>, &Notify),
@@ -271,7 +270,7 @@ async fn converse(
 /// Answers requests for the rows that there are, until the client has no more.
 async fn snapshot(
     context: &Context,
-    messages: &mut Streaming<FlightData>,
+    messages: &mut Requests<FlightData>,
     send: &Answer,
     request: SnapshotRequest,
 ) -> Result<(), Status> {

@@ -9,13 +9,12 @@ use engine::Table;
 use hyper::body::Incoming;
 use prost::Message as _;
 use tonic::Status;
-use tonic::codec::Streaming;
 
 use crate::attributes;
 use crate::catalog::{Object, Served};
 use crate::context::{Context, Shared, blocking, engine_error};
 use crate::data_messages::{DataMessage, DataMessages};
-use crate::frames::{Answer, Answers, Message, answered, framed, opening, requests, said};
+use crate::frames::{Answer, Answers, Message, Requests, answered, framed, opening, requests, said};
 use crate::ipc::{Encoder, Received, encapsulated};
 use crate::logins::What;
 use crate::pace::{Pieces, Sending, read};
@@ -23,6 +22,7 @@ use crate::proto::{
     BasicAuth, Criteria, FlightDescriptor, FlightEndpoint, FlightHandshake, FlightInfo, PollInfo, PutResult,
     SchemaResult, Ticket, WrappedAuthentication,
 };
+use crate::sessions::{Caller, Sessions, refused};
 use crate::tickets::{Named, of_descriptor, of_ticket};
 
 /// Rows that are turned into messages at once.
@@ -44,24 +44,29 @@ pub(crate) async fn handshake(shared: &Arc<Shared>, body: Incoming) -> Result<An
     let opening = tokio::time::timeout(shared.limits.handshake, opening(body, shared.limits.control_message));
     let late = |_| Err(Status::deadline_exceeded("the handshake did not come"));
     let request: Option<FlightHandshake> = opening.await.unwrap_or_else(late)?;
-    let request = request.ok_or_else(crate::sessions::refused)?;
-    let caller = match WrappedAuthentication::decode(request.payload.clone()) {
-        Ok(wrapped) if !wrapped.kind.is_empty() => {
-            let payload = std::str::from_utf8(&wrapped.payload).map_err(|_| crate::sessions::refused())?;
-            shared.sessions.credential(&format!("{} {payload}", wrapped.kind))?
-        }
-        _ => {
-            let basic = BasicAuth::decode(request.payload).map_err(|_| crate::sessions::refused())?;
-            shared.sessions.password(&basic.password)?
-        }
-    };
+    let request = request.ok_or_else(refused)?;
+    let caller = introduced(&shared.sessions, request.payload)?;
     let payload = Bytes::copy_from_slice(caller.session.token.as_bytes());
     Ok(Answers::once(&FlightHandshake { protocol_version: 0, payload }))
 }
 
+/// Who says so in a handshake.
+pub(crate) fn introduced(sessions: &Sessions, payload: Bytes) -> Result<Caller, Status> {
+    match WrappedAuthentication::decode(payload.clone()) {
+        Ok(wrapped) if !wrapped.kind.is_empty() => {
+            let payload = std::str::from_utf8(&wrapped.payload).map_err(|_| refused())?;
+            sessions.credential(&format!("{} {payload}", wrapped.kind))
+        }
+        _ => {
+            let basic = BasicAuth::decode(payload).map_err(|_| refused())?;
+            sessions.password(&basic.password)
+        }
+    }
+}
+
 /// A handshake of a caller whose headers said who: the answer's headers are all there is.
 pub(crate) async fn shaken(body: Incoming, limit: usize) -> Result<Answers, Status> {
-    let mut messages: Streaming<FlightHandshake> = requests(body, limit);
+    let mut messages: Requests<FlightHandshake> = requests(body, limit);
     said(async {
         while messages.message().await?.is_some() {}
         Ok(Answers::none())
@@ -253,18 +258,23 @@ async fn upload(
         }
         next = messages.next().await?;
     }
-    let schema = received.schema().ok_or_else(|| Status::invalid_argument("DoPut: no schema supplied"))?;
-    // Cells may be null later: what others promised of them is not ours to keep.
-    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
-    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let schema = received.schema().cloned().ok_or_else(|| Status::invalid_argument("DoPut: no schema supplied"))?;
     blocking(move || {
-        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        let column = |index: usize| -> Vec<ArrayRef> {
-            batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
-        };
-        let columns = (0..schema.fields().len()).map(column).collect();
-        let table = engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)?;
+        let table = gathered(&schema, &batches)?;
         Ok(Served { lease: Some(Arc::new(lease)), ..Served::from(table) })
     })
     .await
+}
+
+/// The table of what was received.
+pub(crate) fn gathered(schema: &Schema, batches: &[RecordBatch]) -> Result<Table, Status> {
+    // Cells may be null later: what others promised of them is not ours to keep.
+    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    let column = |index: usize| -> Vec<ArrayRef> {
+        batches.iter().map(|batch| batch.column(index).clone()).filter(|chunk| !chunk.is_empty()).collect()
+    };
+    let columns = (0..schema.fields().len()).map(column).collect();
+    engine::sources::from_chunks(schema, columns, rows).map_err(engine_error)
 }

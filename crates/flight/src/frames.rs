@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -81,6 +82,13 @@ fn count(mut message: &[u8], deep: usize, left: &mut usize) -> bool {
 /// Why a message that is compressed is not read.
 pub(crate) const COMPRESSED: &str = "messages are read as they are, not compressed";
 
+/// Reads a message.
+pub(crate) fn read<M: prost::Message + Default>(message: impl Buf) -> Result<M, Status> {
+    // A message lies in one piece.
+    bounded(message.chunk())?;
+    M::decode(message).map_err(|error| Status::invalid_argument(format!("malformed message: {error}")))
+}
+
 /// Reads messages of one type.
 pub(crate) struct Reader<M>(PhantomData<M>);
 
@@ -89,11 +97,14 @@ impl<M: prost::Message + Default> Decoder for Reader<M> {
     type Error = Status;
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<M>, Status> {
-        // A message lies in one piece.
-        bounded(from.chunk())?;
-        M::decode(from).map(Some).map_err(|error| Status::invalid_argument(format!("malformed message: {error}")))
+        read(from).map(Some)
     }
 }
+
+/// What a client sends, as it comes.
+pub(crate) trait Coming: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static {}
+
+impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static> Coming for B {}
 
 /// Reads messages as the bytes that they are.
 struct Whole;
@@ -107,14 +118,10 @@ impl Decoder for Whole {
     }
 }
 
-/// The one message of a request, as it came.
-pub(crate) async fn whole(body: Incoming, limit: usize) -> Result<Bytes, Status> {
-    only(Streaming::new_request(Whole, body, None, Some(limit))).await
-}
-
-/// The one message there is. What a client sends is read to its end before it is answered: frames that come to a call
-/// that is over count as mistakes of the connection.
-async fn only<M: 'static>(mut messages: Streaming<M>) -> Result<M, Status> {
+/// The one message of a request, as it came. What a client sends is read to its end before it is answered: frames that come to
+/// a call that is over count as mistakes of the connection.
+pub(crate) async fn whole(body: impl Coming, limit: usize) -> Result<Bytes, Status> {
+    let mut messages = read_by(Whole, body, limit);
     said(async {
         let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
         match messages.message().await? {
@@ -156,7 +163,7 @@ pub(crate) fn drain_up_to(mut body: Incoming, most: usize) {
 }
 
 /// Reads the messages that are left of a call that has ended, beside its answer.
-pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Streaming<M>) {
+pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Requests<M>) {
     let (time, most) = DRAINED;
     tokio::spawn(tokio::time::timeout(time, async move {
         let mut left = most >> 10;
@@ -169,9 +176,29 @@ pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Streaming<M>) {
     }));
 }
 
+/// The messages of a request.
+pub(crate) struct Requests<M>(Streaming<M>);
+
+impl<M: 'static> Requests<M> {
+    /// The next message; none once all were sent. Frames that are none are the client's fault.
+    pub(crate) async fn message(&mut self) -> Result<Option<M>, Status> {
+        self.0.message().await.map_err(|status| match status.code() {
+            Code::Internal => Status::invalid_argument(format!("malformed message: {}", status.message())),
+            _ => status,
+        })
+    }
+}
+
 /// The messages of a request, none longer than `limit`.
-pub(crate) fn requests<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Streaming<M> {
-    Streaming::new_request(Reader(PhantomData), body, None, Some(limit))
+pub(crate) fn requests<M: prost::Message + Default + 'static>(body: impl Coming, limit: usize) -> Requests<M> {
+    read_by(Reader(PhantomData), body, limit)
+}
+
+fn read_by<D>(decoder: D, body: impl Coming, limit: usize) -> Requests<D::Item>
+where
+    D: Decoder<Error = Status> + Send + 'static,
+{
+    Requests(Streaming::new_request(decoder, body, None, Some(limit)))
 }
 
 /// The messages of an answer, none longer than `limit`.
@@ -180,8 +207,8 @@ pub(crate) fn responses<M: prost::Message + Default + 'static>(body: Incoming, l
 }
 
 /// The one message of a request.
-pub(crate) async fn one<M: prost::Message + Default + 'static>(body: Incoming, limit: usize) -> Result<M, Status> {
-    only(requests(body, limit)).await
+pub(crate) async fn one<M: prost::Message + Default>(body: Incoming, limit: usize) -> Result<M, Status> {
+    read(whole(body, limit).await?)
 }
 
 /// The first message, if there is one, of a call whose client waits for an answer before it sends more.
@@ -289,6 +316,7 @@ impl Body for Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::pages::Split;
 
     #[test]
     fn parts_are_counted_before_they_are_read() {
@@ -313,9 +341,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn frames_that_are_none_are_the_clients_fault() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        for wrong in [&[0, 0, 0][..], &[0, 0, 0, 0, 9, 1], &[1, 0, 0, 0, 0], &[7, 0, 0, 0, 0]] {
+            let body = Split::new([Bytes::copy_from_slice(wrong)]);
+            let refused = runtime.block_on(whole(body, 100)).expect_err("it is no message");
+            assert_eq!(refused.code(), Code::InvalidArgument, "{wrong:?}: {refused}");
+        }
+    }
+
     /// The statuses in the trailers of answers, with what came before.
     fn ended(work: impl Future<Output = Result<(), Status>> + Send + 'static) -> (usize, Status) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
             let mut answers = answered(2, |send| async move {
                 let one = Bytes::from_static(b"one");

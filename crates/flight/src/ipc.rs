@@ -186,6 +186,12 @@ impl Received {
         self.schema.as_ref()
     }
 
+    #[cfg(any(test, feature = "testing"))]
+    /// The dictionaries that came.
+    pub(crate) fn dictionaries(&self) -> impl Iterator<Item = &ArrayRef> {
+        self.dictionaries.values()
+    }
+
     /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
     pub(crate) fn read(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
         // A header may lie anywhere in what came; its reader wants it aligned.

@@ -35,6 +35,8 @@ mod service;
 mod sessions;
 mod sizes;
 mod tables;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod tickets;
 mod tls;
 mod trouble;

@@ -11,7 +11,6 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::begin::{Speech, begun};
@@ -27,10 +26,6 @@ use crate::tls::Identity;
 /// How much a client may send before it is told to go on: of a call, and of a connection.
 const CALL_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// Tables that are read for followers at one time.
-const READS: usize = 4;
-/// What may wait for cycles at one time.
-const CHANGES: usize = 64;
 /// Connections that wait to be taken in.
 const BACKLOG: u32 = 1024;
 /// How long the calls that run have when the server stops.
@@ -87,17 +82,8 @@ impl Server {
         let bound = bound(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = bound.map_err(|error| StartError::Address(address, error))?;
         drop(inside);
-        let shared = Arc::new(Shared {
-            catalog,
-            sessions: Sessions::new(access, limits.clone()),
-            places: Arc::new(Semaphore::new(limits.connections)),
-            limits,
-            consoles: Consoles::new(console),
-            reads: Semaphore::new(READS),
-            changes: Semaphore::new(CHANGES),
-            origins,
-            stopping: watch::Sender::new(false),
-        });
+        let sessions = Sessions::new(access, limits.clone());
+        let shared = Arc::new(Shared::new(catalog, sessions, limits, Consoles::new(console), origins));
         runtime.spawn(accept(listener, tls.map(|identity| TlsAcceptor::from(identity.0)), shared.clone()));
         runtime.spawn(sweep(shared.clone()));
         Ok(Server { address, shared, runtime: Some(runtime), process: std::process::id() })

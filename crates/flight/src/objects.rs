@@ -12,11 +12,10 @@ use formula::Expr;
 use hyper::body::Incoming;
 use prost::Message as _;
 use tonic::Status;
-use tonic::codec::Streaming;
 
 use crate::catalog::Object;
 use crate::context::{Context, changing, engine_error};
-use crate::frames::{Answers, answered, drain_messages, framed, requests, said};
+use crate::frames::{Answers, Requests, answered, drain_messages, framed, requests, said};
 use crate::ipc::encapsulated;
 use crate::pace::while_there;
 use crate::proto::{
@@ -81,7 +80,7 @@ pub(crate) async fn fetch(context: &Context, of: FetchObject) -> Result<Answers,
 /// Tells of an object, and ends when the client does.
 pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
-        let mut messages: Streaming<StreamRequest> = requests(body, context.shared.limits.control_message);
+        let mut messages: Requests<StreamRequest> = requests(body, context.shared.limits.control_message);
         let talk = async {
             let opened = said(messages.message()).await?.and_then(|message| message.connect);
             let connect =

@@ -13,7 +13,7 @@ use tonic::body::Body;
 
 use crate::calls::{self, Call};
 use crate::context::{Context, Shared};
-use crate::frames::{Answers, drain, one, whole};
+use crate::frames::{Answers, drain, one, read, whole};
 use crate::limits::Limits;
 use crate::proto::{
     CompletionRequest, ConfigValue, Constants, Empty, FromTicket, HandshakeRequest, HandshakeResponse, ReleaseRequest,
@@ -92,7 +92,7 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
 }
 
 /// A call that waits for its request, or for an export that was named before it exists, waits no longer than its session.
-async fn while_open<T>(
+pub(crate) async fn while_open<T>(
     session: Option<Arc<Session>>,
     run: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {
@@ -130,33 +130,39 @@ async fn run(
     let context = Context { shared, session };
     match call {
         Call::Handshake => flight::shaken(body, limit).await,
-        Call::ListFlights => flight::list(&context, one(body, limit).await?).await,
-        Call::GetFlightInfo => flight::info(&context, one(body, limit).await?).await,
-        Call::PollFlightInfo => flight::poll(&context, one(body, limit).await?).await,
-        Call::GetSchema => flight::schema(&context, one(body, limit).await?).await,
-        Call::DoGet => {
-            let ticket = one(body, limit).await?;
-            flight::get(context, ticket).await
-        }
         Call::DoPut => Ok(flight::put(context, body)),
         Call::DoExchange => Ok(exchange::exchange(context, body)),
-        Call::DoAction => {
-            let action = one(body, limit).await?;
-            counters::act(&context, &action)
+        Call::MessageStream => Ok(objects::stream(context, body)),
+        Call::AutoCompleteStream => Ok(console::complete(context, body)),
+        _ => asked(context, call, whole(body, limit).await?).await,
+    }
+}
+
+/// Answers a call of one message.
+pub(crate) async fn asked(context: Context, call: Call, message: Bytes) -> Result<Answers, Status> {
+    match call {
+        Call::Handshake | Call::DoPut | Call::DoExchange | Call::MessageStream | Call::AutoCompleteStream => {
+            Err(Status::unimplemented("this call is a stream of messages"))
         }
+        Call::ListFlights => flight::list(&context, read(message)?).await,
+        Call::GetFlightInfo => flight::info(&context, read(message)?).await,
+        Call::PollFlightInfo => flight::poll(&context, read(message)?).await,
+        Call::GetSchema => flight::schema(&context, read(message)?).await,
+        Call::DoGet => flight::get(context, read(message)?).await,
+        Call::DoAction => counters::act(&context, &read(message)?),
         Call::ListActions => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(counters::actions())
         }
         Call::NewSession | Call::RefreshSessionToken => {
-            let request: HandshakeRequest = one(body, limit).await?;
+            let request: HandshakeRequest = read(message)?;
             if request.auth_protocol != 0 {
                 return Err(Status::invalid_argument("Protocol version not allowed."));
             }
             Ok(Answers::once(&handed(&context)))
         }
         Call::CloseSession => {
-            let request: HandshakeRequest = one(body, limit).await?;
+            let request: HandshakeRequest = read(message)?;
             let own = [format!("Bearer {}", context.session.token), context.session.token.clone(), String::new()];
             if !own.iter().any(|own| own.as_bytes() == request.payload) {
                 return Err(Status::invalid_argument("a session can only close itself"));
@@ -165,7 +171,7 @@ async fn run(
             Ok(Answers::once(&Empty {}))
         }
         Call::Release => {
-            let request: ReleaseRequest = one(body, limit).await?;
+            let request: ReleaseRequest = read(message)?;
             let Named::Export(id) = named("id", request.id)? else {
                 return Err(Status::failed_precondition("only exports can be released"));
             };
@@ -173,14 +179,14 @@ async fn run(
             Ok(Answers::once(&Empty {}))
         }
         Call::ExportFromTicket => {
-            let request: FromTicket = one(body, limit).await?;
+            let request: FromTicket = read(message)?;
             let source = named("sourceId", request.source_id)?;
             let object = context.object("sourceId", source);
             context.exported(request.result_id.as_ref(), object).await?;
             Ok(Answers::once(&Empty {}))
         }
         Call::PublishFromTicket => {
-            let request: FromTicket = one(body, limit).await?;
+            let request: FromTicket = read(message)?;
             let source = named("sourceId", request.source_id)?;
             let result = named("resultId", request.result_id)?;
             let is_export = matches!(source, Named::Export(_));
@@ -197,11 +203,11 @@ async fn run(
             Ok(Answers::once(&Empty {}))
         }
         Call::ExportNotifications => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(Answers::stream(context.session.exports.listen()))
         }
         Call::TerminationNotification => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             match first(context.session.over(), context.shared.stopped()).await {
                 First::Left(()) => Err(crate::sessions::refused()),
                 First::Right(()) => {
@@ -211,56 +217,51 @@ async fn run(
             }
         }
         Call::GetAuthenticationConstants => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(Answers::once(&authentication()))
         }
         Call::GetConfigurationConstants => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(Answers::once(&configuration(&context.shared.limits)))
         }
-        Call::Operation(number) => tables::one(&context, number, whole(body, limit).await?).await,
-        Call::Batch => {
-            let batch = one(body, limit).await?;
-            tables::batch(context, batch).await
-        }
-        Call::GetExportedTableCreationResponse => tables::told(&context, one(body, limit).await?).await,
+        Call::Operation(number) => tables::one(&context, number, message).await,
+        Call::Batch => tables::batch(context, read(message)?).await,
+        Call::GetExportedTableCreationResponse => tables::told(&context, read(message)?).await,
         Call::AddTableToInputTable => {
-            tables::add(&context, one(body, limit).await?).await?;
+            tables::add(&context, read(message)?).await?;
             Ok(Answers::once(&Empty {}))
         }
         Call::DeleteTableFromInputTable => {
-            tables::delete(&context, one(body, limit).await?).await?;
+            tables::delete(&context, read(message)?).await?;
             Ok(Answers::once(&Empty {}))
         }
         Call::ExportedTableUpdates => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(sizes::follow(context))
         }
-        Call::SeekRow => tables::seek(&context, one(body, limit).await?).await,
-        Call::PartitionBy => partitions::partition_by(&context, one(body, limit).await?).await,
-        Call::MergePartitions => partitions::merge(&context, one(body, limit).await?).await,
-        Call::GetPartition => partitions::constituent(&context, one(body, limit).await?).await,
-        Call::FetchObject => objects::fetch(&context, one(body, limit).await?).await,
-        Call::MessageStream => Ok(objects::stream(context, body)),
+        Call::SeekRow => tables::seek(&context, read(message)?).await,
+        Call::PartitionBy => partitions::partition_by(&context, read(message)?).await,
+        Call::MergePartitions => partitions::merge(&context, read(message)?).await,
+        Call::GetPartition => partitions::constituent(&context, read(message)?).await,
+        Call::FetchObject => objects::fetch(&context, read(message)?).await,
         Call::ListFields => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(fields::list(context))
         }
         Call::GetConsoleTypes => {
-            let _: Empty = one(body, limit).await?;
+            let _: Empty = read(message)?;
             Ok(Answers::once(&context.shared.consoles.types()))
         }
-        Call::StartConsole => console::start(&context, one(body, limit).await?).await,
-        Call::ExecuteCommand => console::execute(&context, one(body, limit).await?).await,
-        Call::CancelCommand => console::cancel(&context, one(body, limit).await?).await,
-        Call::SubscribeToLogs => Ok(logs::follow(context, one(body, limit).await?)),
-        Call::AutoCompleteStream => Ok(console::complete(context, body)),
+        Call::StartConsole => console::start(&context, read(message)?).await,
+        Call::ExecuteCommand => console::execute(&context, read(message)?).await,
+        Call::CancelCommand => console::cancel(&context, read(message)?).await,
+        Call::SubscribeToLogs => Ok(logs::follow(context, read(message)?)),
         Call::CancelAutoComplete => {
-            let _: CompletionRequest = one(body, limit).await?;
+            let _: CompletionRequest = read(message)?;
             Ok(Answers::once(&Empty {}))
         }
         Call::BindTableToVariable => {
-            console::bind(&context, one(body, limit).await?).await?;
+            console::bind(&context, read(message)?).await?;
             Ok(Answers::once(&Empty {}))
         }
     }

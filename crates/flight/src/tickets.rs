@@ -47,22 +47,28 @@ pub(crate) fn of_ticket(what: &str, ticket: &Bytes) -> Result<Named, Status> {
     }
 }
 
-/// What a descriptor names. A path of one step is a table of the scope.
+/// What a descriptor names. Whoever asks by a path is told the ticket and a path of what it named: none may be another's.
 pub(crate) fn of_descriptor(what: &str, descriptor: Option<&FlightDescriptor>) -> Result<Named, Status> {
     let descriptor = descriptor.ok_or_else(|| Status::invalid_argument(format!("{what}: no descriptor supplied")))?;
     if descriptor.kind != PATH {
         return Err(Status::invalid_argument(format!("{what}: a descriptor must be a path; commands are not known")));
     }
-    let steps: Vec<&str> = descriptor.path.iter().map(String::as_str).collect();
     let malformed = |why: &str| Status::failed_precondition(format!("Could not resolve '{what}': {why}"));
+    let named = of_path(&descriptor.path).map_err(malformed)?;
+    let by_ticket = of_ticket(what, &named.ticket()).is_ok_and(|other| other == named);
+    let by_path = of_path(&named.descriptor().path).is_ok_and(|other| other == named);
+    if by_ticket && by_path { Ok(named) } else { Err(malformed("its ticket would name something else")) }
+}
+
+/// What a path names. One of one step is a table of the scope.
+fn of_path(path: &[String]) -> Result<Named, &'static str> {
+    let steps: Vec<&str> = path.iter().map(String::as_str).collect();
     match steps[..] {
-        [] => Err(malformed("the path is empty")),
-        ["export", number] => {
-            number.parse().map(Named::Export).map_err(|_| malformed("an export is named by a whole number"))
-        }
+        [] => Err("the path is empty"),
+        ["export", number] => number.parse().map(Named::Export).map_err(|_| "an export is named by a whole number"),
         ["scope", name] | [name] => Ok(Named::Scope(name.to_owned())),
         ["app", app, "field", field] => Ok(Named::Field(app.to_owned(), field.to_owned())),
-        ["shared", hex] => from_hex(hex).map(Named::Shared).ok_or_else(|| malformed("a shared name is hexadecimal")),
+        ["shared", hex] => from_hex(hex).map(Named::Shared).ok_or("a shared name is hexadecimal"),
         _ => Ok(Named::Other(steps.join("/"))),
     }
 }
@@ -123,6 +129,29 @@ mod tests {
         assert_eq!(Named::Export(1).ticket(), &b"e\x01\0\0\0"[..]);
         let one = FlightDescriptor { kind: PATH, cmd: Bytes::new(), path: vec!["trades".into()] };
         assert_eq!(of_descriptor("t", Some(&one)).ok(), Some(Named::Scope("trades".into())));
+    }
+
+    #[test]
+    fn no_path_is_answered_with_the_ticket_of_something_else() {
+        let paths: [&[&str]; 9] = [
+            &["scope", ""],
+            &[""],
+            &["s", "trades"],
+            &["h", "x"],
+            &["e", "abc"],
+            &["a", "x", "f", "y"],
+            &["app", "a/f/b", "field", "c"],
+            &["app/a", "field", "c"],
+            &["scope/a", ""],
+        ];
+        for path in paths {
+            let path = path.iter().map(|step| (*step).to_owned()).collect();
+            let descriptor = FlightDescriptor { kind: PATH, cmd: Bytes::new(), path };
+            if let Ok(named) = of_descriptor("t", Some(&descriptor)) {
+                assert_eq!(of_ticket("t", &named.ticket()).ok(), Some(named.clone()), "{descriptor:?}");
+                assert_eq!(of_descriptor("t", Some(&named.descriptor())).ok(), Some(named), "{descriptor:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod combos;
 mod conditions;
 mod formulas;
 mod inputs;
-mod messages;
+pub(crate) mod messages;
 mod operations;
 mod seek;
 mod specs;
