@@ -61,7 +61,10 @@ def main(folder: Path, words: list[str]) -> None:
         subprocess.run([*build, *words, "--out", built], check=True)
         (wheel,) = Path(built).glob("*.whl")
         folder.mkdir(parents=True, exist_ok=True)
-        recompress(wheel, folder / wheel.name)
+        # Under its name when it is whole: the search takes a while.
+        draft = folder / f".{wheel.name}"
+        recompress(wheel, draft)
+        draft.replace(folder / wheel.name)
         before, after = (path.stat().st_size / 1e6 for path in (wheel, folder / wheel.name))
         print(f"{wheel.name}: {after:.1f} MB, {before:.1f} as it was built")
 

@@ -86,11 +86,6 @@ fn taken(of: &RecordBatch, columns: &[usize], rows: &[usize]) -> Result<RecordBa
 
 /// The calls, which belong into one step; none if nothing differs.
 pub(crate) fn between(before: &Rows, now: &Rows) -> Result<Vec<Apply>, ArrowError> {
-    // Where nothing is held nothing is compared: so does every table begin.
-    if before.keys.is_empty() {
-        let added = (!now.keys.is_empty()).then(|| (now.keys.clone(), now.cells.clone()));
-        return Ok(added.map(|added| Apply { added: Some(added), ..Apply::default() }).into_iter().collect());
-    }
     let compared = Compared::of(before, now)?;
     let (old, new) = (before.keys.len() as usize, now.keys.len() as usize);
     let hashes = (compared.hashes(old, |column| &column.0), compared.hashes(new, |column| &column.1));

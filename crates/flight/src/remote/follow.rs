@@ -207,6 +207,19 @@ impl Fresh {
         Ok(self.came == self.keys)
     }
 
+    /// The calls, which belong into one step, that lead from what is held to these rows.
+    fn calls(self, followed: &Followed, before: &Rows) -> Result<Vec<Apply>, RemoteError> {
+        if !before.keys.is_empty() {
+            return between(before, &self.rows(followed)?).map_err(|error| unfit(followed, error));
+        }
+        // Where nothing is held nothing is compared, and the pieces go in as they came: so does every table begin.
+        let added = |(keys, update): (RowSet, ReceivedUpdate)| {
+            let batch = cells(followed, keys.len(), |place| update.added[place].clone())?;
+            Ok(Apply { added: Some((keys, batch)), ..Apply::default() })
+        };
+        self.parts.into_iter().filter(|(keys, _)| !keys.is_empty()).map(added).collect()
+    }
+
     fn rows(self, followed: &Followed) -> Result<Rows, RemoteError> {
         let all: Vec<usize> = (0..followed.columns.len()).collect();
         let pieces = |column: usize| -> Vec<ArrayRef> {
@@ -287,7 +300,7 @@ async fn talk(
                 let calls = match &held {
                     Held::Rows(source) => {
                         let before = rows_of(source.table())?;
-                        between(&before, &pieces.rows(followed)?).map_err(|error| unfit(followed, error))?
+                        pieces.calls(followed, &before)?
                     }
                     Held::Blink(_) => Vec::new(),
                 };
