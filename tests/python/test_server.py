@@ -274,7 +274,13 @@ def test_what_is_not_there_is_told_by_name(srv, client):
     for ticket, words in wrong.items():
         with pytest.raises(pa.ArrowException, match=re.escape(words)):
             client.do_get(fl.Ticket(ticket), headers(srv.token)).read_all()
-    for path, words in {(): "path is empty", ("export", "x"): "whole number", ("a", "b", "c"): "no resolver"}.items():
+    paths = {
+        (): "path is empty",
+        ("export", "x"): "whole number",
+        ("a", "b", "c"): "its ticket would name something else",
+        ("x", "b", "c"): "no resolver",
+    }
+    for path, words in paths.items():
         with pytest.raises(pa.ArrowException, match=words):
             client.get_flight_info(fl.FlightDescriptor.for_path(*path), headers(srv.token))
     with pytest.raises(pa.ArrowException, match="must be a path"):
