@@ -67,6 +67,15 @@ def running() -> Iterator[tf.Graph]:
     graph.stop()
 
 
+@pytest.fixture(scope="module")
+def graph() -> Iterator[tf.Graph]:
+    """A graph of a whole file that runs by itself, a hundred times a second: what a server stands on."""
+    graph = tf.Graph(period=0.01)
+    graph.start()
+    yield graph
+    graph.stop()
+
+
 @pytest.fixture
 def t(g: tf.Graph) -> tf.AppendTable:
     """A live table of one column."""

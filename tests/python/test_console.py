@@ -22,14 +22,6 @@ SESSIONS = session_pb2_grpc.SessionServiceStub
 
 
 @pytest.fixture(scope="module")
-def graph():
-    graph = tf.Graph(period=0.01)
-    graph.start()
-    yield graph
-    graph.stop()
-
-
-@pytest.fixture(scope="module")
 def srv(graph):
     trades = tf.append_table({"sym": str, "px": float}, graph=graph)
     trades.append({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]}).wait(10)

@@ -17,14 +17,6 @@ __all__ = ["collected_between_calls"]
 
 
 @pytest.fixture(scope="module")
-def graph():
-    graph = tf.Graph(period=0.01)
-    graph.start()
-    yield graph
-    graph.stop()
-
-
-@pytest.fixture(scope="module")
 def srv(graph):
     with tf.serve({"trades": tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})}, graph=graph) as server:
         yield server

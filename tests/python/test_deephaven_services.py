@@ -25,14 +25,6 @@ __all__ = ["collected_between_calls"]
 
 
 @pytest.fixture(scope="module")
-def graph():
-    graph = tf.Graph(period=0.01)
-    graph.start()
-    yield graph
-    graph.stop()
-
-
-@pytest.fixture(scope="module")
 def trades(graph):
     trades = tf.append_table({"sym": str, "px": float, "n": int}, graph=graph)
     trades.append({"sym": ["A", "B", "A", None], "px": [1.0, -2.0, 3.0, None], "n": [10, 20, 30, 40]}).wait(10)

@@ -441,14 +441,6 @@ class World(NamedTuple):
     past: Login
 
 
-@pytest.fixture(scope="module")
-def graph():
-    graph = tf.Graph(period=0.01)
-    graph.start()
-    yield graph
-    graph.stop()
-
-
 def tables(graph: tf.Graph) -> dict[str, Any]:
     times = pa.array([1, 2], pa.timestamp("ns", "UTC"))
     still = tf.table(pa.table({"sym": ["A", "B"], "n": [1, 2], "n2": [3, 4], "l": [[1], [2]], "t": times}))

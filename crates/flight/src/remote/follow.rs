@@ -228,7 +228,7 @@ impl Fresh {
         };
         let rows = self.came.len();
         let mut cells = batch(&followed.schema, &all, rows, pieces).map_err(|error| unfit(followed, error))?;
-        // They come in order, but to who asks for a viewport from the end.
+        // Rows come in order, except where a viewport counts from the end.
         if !self.parts.is_sorted_by(|(one, _), (next, _)| one.last() < next.first()) {
             let order: Vec<u64> = self.parts.iter().flat_map(|(keys, _)| keys.to_vec()).collect();
             let mut places: Vec<u64> = (0..rows).collect();
