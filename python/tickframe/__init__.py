@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings as _warnings
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tickframe import _native, agg, errors, filters, testing, update_by
+from tickframe import _native, agg, errors, filters, selectors, testing, update_by
 from tickframe import hints as _hints
 from tickframe import logs as _logs
 from tickframe._native import RowSet
@@ -345,6 +345,7 @@ __all__ = [
     "scan_ndjson",
     "scan_parquet",
     "scope",
+    "selectors",
     "serve",
     "show_versions",
     "spark",

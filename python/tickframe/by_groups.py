@@ -17,6 +17,7 @@ from tickframe.group_by import aggregates, named_groups
 from tickframe.handles import itself, table_of
 from tickframe.names import names_of
 from tickframe.partitioned import Partition, partitioned_agg, split
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     import datetime
@@ -58,7 +59,9 @@ class ByGroups:
             InvalidOperationError: a blink table, whose rows live for one step, or no column at all.
             TypeMismatchError: a column of a type of which there is no key.
         """
-        return split("partition_by", itself(self), names_of(keys, "partition_by"), drop_keys)
+        return split(
+            "partition_by", itself(self), names_of(keys, "partition_by", ColumnNames(itself(self)._native)), drop_keys
+        )
 
     def partitioned_agg_by(
         self, aggs: IntoExpr | Partition | Iterable[IntoExpr | Partition], by: Names
@@ -81,7 +84,7 @@ class ByGroups:
             InvalidOperationError: a blink table, whose rows live for one step, or no column at all.
             ValueError: no `tf.agg.partition`, or several.
         """
-        keys = names_of([by], "partitioned_agg_by")
+        keys = names_of([by], "partitioned_agg_by", ColumnNames(itself(self)._native))
         flat = flatten([aggs])
         partitions = [item for item in flat if isinstance(item, Partition)]
         if len(partitions) != 1:
@@ -121,7 +124,7 @@ class ByGroups:
         """
         if keep not in {"first", "last", "any"}:
             raise ValueError(f'keep must be "first", "last" or "any", not {short(keep)}')
-        names = None if subset is None else names_of([subset], "unique")
+        names = None if subset is None else names_of([subset], "unique", ColumnNames(itself(self)._native))
         bounds = group_bounds("unique", state_ttl, max_groups, when_full, keep_results)
         if bounds is None:
             warn_of_groups("unique", itself(self), 'state_ttl="1h" or max_groups=1_000_000')
@@ -130,12 +133,16 @@ class ByGroups:
     def first_by(self, by: Names) -> Table:
         """The first row of each group; `unique` bounds how many are held."""
         warn_of_groups("first_by", itself(self), 'unique(..., state_ttl="1h") or unique(..., max_groups=1_000_000)')
-        return table_of(_native.first_by(itself(self)._native, names_of([by], "first_by")))
+        return table_of(
+            _native.first_by(itself(self)._native, names_of([by], "first_by", ColumnNames(itself(self)._native)))
+        )
 
     def last_by(self, by: Names) -> Table:
         """The last row of each group; ``unique(keep="last")`` bounds how many are held."""
         warn_of_groups("last_by", itself(self), 'unique(..., keep="last", state_ttl="1h") or max_groups=1_000_000')
-        return table_of(_native.last_by(itself(self)._native, names_of([by], "last_by")))
+        return table_of(
+            _native.last_by(itself(self)._native, names_of([by], "last_by", ColumnNames(itself(self)._native)))
+        )
 
     def agg_by(
         self,
@@ -181,7 +188,11 @@ class ByGroups:
             when_full: as in `group_by`.
             keep_results: as in `group_by`.
         """
-        keys = [] if by is None else [col(name)._native for name in names_of([by], "agg_by")]
+        keys = (
+            []
+            if by is None
+            else [col(name)._native for name in names_of([by], "agg_by", ColumnNames(itself(self)._native))]
+        )
         bounds = group_bounds("agg_by", state_ttl, max_groups, when_full, keep_results)
         if keys and bounds is None:
             warn_of_groups("agg_by", itself(self), 'state_ttl="1h" or max_groups=1_000_000')
@@ -299,7 +310,7 @@ class ByGroups:
             by: as in `sum_by`.
         """
         text(col, "count_by", "col")
-        keys = [] if by is None else names_of([by], "count_by")
+        keys = [] if by is None else names_of([by], "count_by", ColumnNames(itself(self)._native))
         return itself(self).agg_by([len_().alias(col)], keys)
 
     def weighted_avg_by(self, wcol: str, by: Names | None = None) -> Table:
@@ -329,7 +340,7 @@ def _each(
     weight: str | None = None,
     on_error: OnError = "fail",
 ) -> Table:
-    keys = [] if by is None else names_of([by], operation)
+    keys = [] if by is None else names_of([by], operation, ColumnNames(table._native))
     left_out = {*keys, weight}
     made = [aggregate(col(name)) for name in table.columns if name not in left_out]
     if not made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
@@ -17,6 +17,7 @@ from tickframe.expr import Expr
 from tickframe.functions import col
 from tickframe.handles import itself
 from tickframe.names import names_of
+from tickframe.schema import ColumnNames
 from tickframe.several import every
 
 if TYPE_CHECKING:
@@ -180,16 +181,16 @@ def _unknown(table: Table, name: str) -> str:
 
 def _columns_of(table: Table, key: object) -> list[str]:
     """The columns that a key of `cast` means: one by its name, or all of a type."""
-    if not isinstance(key, str):
+    if not isinstance(key, (str, Expr)):
         wanted = as_dtype(key)
         return [name for name, kind in table.schema.items() if kind == wanted]
     return known(table, key, "cast")
 
 
-def known(table: Table, given: Names, operation: str) -> list[str]:
+def known(table: Table, given: Names | Sequence[Names], operation: str) -> list[str]:
     """The names of columns of the table, each once."""
-    columns = table.columns
-    names = list(dict.fromkeys(names_of([given], operation)))
+    columns = ColumnNames(table._native)
+    names = list(dict.fromkeys(names_of([given], operation, columns)))
     for name in names:
         if name not in columns:
             error = ColumnNotFoundError(f"{operation}: no column {short(name)}; the columns are {columns}")

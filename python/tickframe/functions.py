@@ -8,10 +8,11 @@ from tickframe import _native
 from tickframe.arguments import checked, encodable
 from tickframe.chosen import Chosen
 from tickframe.describe import named, short
-from tickframe.dtypes import DataTypeLike, Datetime
+from tickframe.dtypes import DataType, DataTypeLike, Datetime
 from tickframe.dtypes import dtype as as_dtype
 from tickframe.expr import Expr, IntoExpr, into_expr, literal
 from tickframe.foreign import operand
+from tickframe.selectors import by_dtype
 from tickframe.several import several
 
 if TYPE_CHECKING:
@@ -36,16 +37,23 @@ __all__ = [
 ]
 
 
-def col(name: str | Sequence[str], *more: str) -> Expr:
+def col(name: str | DataType | type | Sequence[str], *more: str | DataType | type) -> Expr:
     """The column called `name`; with several names, each of those columns, with what is done with it.
 
     >>> import tickframe as tf
     >>> t = tf.table({"a": [1, 2], "b": [3, 4], "c": [5, 6]})
     >>> t.select(tf.col("a", "c").sum() * 10).to_dicts()
     [{'a': 30, 'c': 110}]
+
+    With types, each column of one of them, as `selectors.by_dtype`:
+
+    >>> tf.table({"a": [1], "s": ["x"]}).select(tf.col(tf.Int64)).columns
+    ['a']
     """
     names: list[object] = list(name) if isinstance(name, (list, tuple)) else [name]
     names.extend(more)
+    if names and all(isinstance(each, (DataType, type)) for each in names):
+        return by_dtype(*names)
     for each in names:
         if not isinstance(each, str):
             raise TypeError(f"col: the name of a column is a str, not {named(each)}")

@@ -16,6 +16,7 @@ from tickframe.handles import is_table, table_of
 from tickframe.hints import GROUPS, unknown
 from tickframe.order import of_groups
 from tickframe.partitioned import Partition
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -227,7 +228,7 @@ def aggregates(
             )
             error.column, error.columns = item, table.columns
             raise error
-    made = spread(flat, named, table.columns if columns is None else columns, operation)
+    made = spread(flat, named, ColumnNames(table._native, columns), operation)
     bound = [(_of_lists(each, table, operation), name) for each, name in made]
     return [each if name is None else each.alias(name) for each, name in bound]
 

@@ -551,7 +551,7 @@ NOT_YET: dict[str, frozenset[str]] = {
             Field Int128 SQLContext UInt128 align_frames arg_sort_by arg_where business_day_count concat_arr cum_count
             cum_fold cum_reduce cum_sum cum_sum_horizontal date_range date_ranges datetime_range datetime_ranges
             field fold head linear_space linear_spaces map_groups reduce rolling_corr
-            rolling_cov selectors sql tail time_range time_ranges
+            rolling_cov sql tail time_range time_ranges
             """
         )
     ),

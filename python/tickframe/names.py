@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-Names: TypeAlias = "str | Sequence[str]"
+Names: TypeAlias = "str | Expr | Sequence[str | Expr]"
 
 
-def names_of(items: Iterable[object], what: str) -> list[str]:
-    """The arguments of a method that takes names: several, or one list of them."""
+def names_of(items: Iterable[object], what: str, columns: Sequence[str] | None = None) -> list[str]:
+    """The arguments of a method that takes names: several, or one list of them; over these columns also selectors of some."""
     names: list[str] = []
     for item in flatten(items):
         if isinstance(item, Expr):
-            for each in item._for(None):
+            for each in item._for(columns):
                 bare = each._native.bare_column()
                 if bare is None:
                     raise TypeError(

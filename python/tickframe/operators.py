@@ -15,6 +15,7 @@ from tickframe.formulas import Formula, bind
 from tickframe.functions import col
 from tickframe.handles import itself, table_of
 from tickframe.names import names_of, pair
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     import datetime
@@ -136,7 +137,7 @@ class UpdateBy:
         """
         choice(on_error, "update_by", "on_error", ON_ERROR)
         table = itself(self)
-        keys = [] if by is None else names_of([by], "update_by")
+        keys = [] if by is None else names_of([by], "update_by", ColumnNames(table._native))
         operators: list[dict[str, object]] = []
         inputs: list[_native.Expr] = []
         for item in flatten([ops]):
@@ -145,7 +146,7 @@ class UpdateBy:
                     operators.append(operator)
                     inputs.append(bind(of, table._native, "update_by"))
             elif isinstance(item, Expr):
-                for expression, alias in spread([item], {}, table.columns, "update_by"):
+                for expression, alias in spread([item], {}, ColumnNames(table._native), "update_by"):
                     native = bind(expression, table._native, "update_by")
                     name = native.output_name() if alias is None else alias
                     operators.append({"output": name, "kind": "value"})

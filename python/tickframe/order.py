@@ -12,6 +12,7 @@ from tickframe.foreign import array_like
 from tickframe.formulas import bind
 from tickframe.handles import itself, made, table_of
 from tickframe.names import names_of
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -265,7 +266,7 @@ def of_groups(table: Table, operation: str, n: int, by: Names, keep: Literal["fi
 
 def _with_keys(table: Table, by: Iterable[object], operation: str = "sort") -> tuple[Table, list[str]]:
     """The table with a column for each expression that has to be computed, and the names of all columns to sort by."""
-    columns = table.columns
+    columns = ColumnNames(table._native)
     names: list[str] = []
     computed: dict[str, _native.Expr] = {}
     for item in flatten(by):

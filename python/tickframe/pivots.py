@@ -20,7 +20,6 @@ from tickframe.expr import Expr
 from tickframe.functions import col, lit
 from tickframe.group_by import aggregates
 from tickframe.handles import itself, made, table_of
-from tickframe.names import names_of
 from tickframe.schema import Schema
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ class Pivots:
         table = itself(self)
         schema = table.schema
         structs = [name for name, kind in schema.items() if isinstance(kind, Struct)]
-        names = known(table, names_of(columns, "unnest"), "unnest") if columns else structs
+        names = known(table, columns, "unnest") if columns else structs
         for name in names:
             if name not in structs:
                 raise TypeMismatchError(f"unnest: column {name!r} is {schema[name]!r}; fields are those of structs")

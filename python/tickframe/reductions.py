@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Literal
 
 from tickframe.arguments import checked, whole
 from tickframe.functions import col
 from tickframe.functions import len as len_
+from tickframe.selectors import exclude as but
 from tickframe.several import at, every
 
 if TYPE_CHECKING:
+    from tickframe.dtypes import DataType
     from tickframe.expr import Expr
 
 __all__ = [
@@ -58,15 +61,15 @@ def any(*names: str, ignore_nulls: bool = True) -> Expr:
     return col(*names).any(ignore_nulls=ignore_nulls)
 
 
-def exclude(*names: str) -> Expr:
-    """All columns of the table it is given to but these.
+def exclude(*names: str | DataType | type) -> Expr:
+    """All columns of the table it is given to but these; also by types, as `selectors.exclude`.
 
     >>> import tickframe as tf
     >>> t = tf.table({"k": ["a"], "x": [1], "y": [2]})
     >>> t.select("k", tf.exclude("k") * 10).to_dicts()
     [{'k': 'a', 'x': 10, 'y': 20}]
     """
-    return every(names)
+    return every(names) if builtins.all(isinstance(each, str) for each in names) else but(*names)
 
 
 def nth(*indices: int) -> Expr:

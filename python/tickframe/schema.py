@@ -9,7 +9,7 @@ from tickframe import _native
 from tickframe.describe import short
 from tickframe.dtypes import DataType, DataTypeLike, dtype, from_spec
 
-__all__ = ["Schema", "SchemaLike"]
+__all__ = ["ColumnNames", "Schema", "SchemaLike"]
 
 
 NativeSchema: TypeAlias = _native.Schema
@@ -93,3 +93,19 @@ class Schema(Mapping[str, DataType]):
 
 SchemaLike: TypeAlias = "Mapping[str, DataTypeLike] | Sequence[tuple[str, DataTypeLike]] | _native.ArrowSchema | Schema"
 """A mapping from name to type, pairs of both, or anything with ``__arrow_c_schema__``."""
+
+
+class ColumnNames(list[str]):
+    """The names of a table's columns, in order; their types are looked up by who asks for them."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: _native.Table | Schema, names: Sequence[str] | None = None) -> None:
+        every = of.names() if isinstance(of, Schema) else of.column_names()
+        super().__init__(every if names is None else names)
+        self._of = of
+
+    def types(self) -> dict[str, DataType]:
+        """The type of each of these columns."""
+        schema = self._of if isinstance(self._of, Schema) else Schema._of(self._of.schema())
+        return {name: schema[name] for name in self}

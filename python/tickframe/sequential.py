@@ -9,6 +9,7 @@ from tickframe.arguments import ON_ERROR, choice
 from tickframe.errors import FormulaError
 from tickframe.expr import Expr, flatten, into_expr
 from tickframe.formulas import Formula, bind
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,5 +101,5 @@ def _names(expression: Expr, item: object, operation: str) -> tuple[str, list[st
 
 def _spread(items: Iterable[object], table: _native.Table) -> list[object]:
     """The arguments, each expression that stands for several columns of the table as those."""
-    columns = table.column_names()
+    columns = ColumnNames(table)
     return [each for item in flatten(items) for each in (item._for(columns) if isinstance(item, Expr) else (item,))]

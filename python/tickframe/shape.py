@@ -8,6 +8,7 @@ from tickframe.arguments import check_all
 from tickframe.dtypes import Array, List
 from tickframe.handles import itself, made
 from tickframe.names import names_of
+from tickframe.schema import ColumnNames
 
 if TYPE_CHECKING:
     from tickframe.names import Names
@@ -45,7 +46,7 @@ class Shape:
             TypeMismatchError: a column that holds no lists.
             DataError: lists of one row that differ in length; `ungroup` fills them up with ``null_fill=True``.
         """
-        names = names_of([columns, *more_columns], "explode")
+        names = names_of([columns, *more_columns], "explode", ColumnNames(itself(self)._native))
         return _exploded("explode", itself(self), names, empty_as_null=empty_as_null, keep_nulls=keep_nulls)
 
     def ungroup(self, *columns: Names, null_fill: bool = False) -> Table:
@@ -67,7 +68,7 @@ class Shape:
             DataError: lists of one row that differ in length.
         """
         table = itself(self)
-        names = names_of(columns, "ungroup")
+        names = names_of(columns, "ungroup", ColumnNames(table._native))
         if not names:
             names = [name for name, kind in table.schema.items() if isinstance(kind, (List, Array))]
         return _exploded("ungroup", table, names, keep_nulls=False, null_fill=null_fill)

@@ -42,7 +42,7 @@ from tickframe.operators import UpdateBy
 from tickframe.order import Order
 from tickframe.pivots import Pivots
 from tickframe.plan import Plan, explained
-from tickframe.schema import Schema
+from tickframe.schema import ColumnNames, Schema
 from tickframe.scopes import note as in_scope
 from tickframe.shape import Shape
 from tickframe.windows import Windows
@@ -536,7 +536,7 @@ class Table(
         return Table(_native.columns(operation, self._native, made, order, "stored", after, on_error))
 
     def _expressions(self, operation: str, items: Iterable[object], named: Mapping[str, object]) -> list[_native.Expr]:
-        made, flat, columns = [], flatten(items), self.columns
+        made, flat, columns = [], flatten(items), ColumnNames(self._native)
         for item in flat:
             if isinstance(item, str) and _FORMULA.search(item) and item not in columns:
                 raise self._formula_as_name(operation, item)
@@ -559,7 +559,7 @@ class Table(
 
     def drop(self, *names: Names) -> Table:
         """All columns but these."""
-        return Table(_native.drop(self._native, names_of(names, "drop")))
+        return Table(_native.drop(self._native, names_of(names, "drop", ColumnNames(self._native))))
 
     def rename(self, mapping: Mapping[str, str]) -> Table:
         """Other names for some columns: ``{old: new}``."""
@@ -637,7 +637,7 @@ class Table(
         flat = flatten(keys)
         if len(flat) > _MOST_KEYS:
             raise ValueError(f"group_by: {len(flat)} keys, more than {_MOST_KEYS}; give columns, not values")
-        made = spread(flat, named, self.columns, "group_by")
+        made = spread(flat, named, ColumnNames(self._native), "group_by")
         return GroupBy(
             self,
             [key if name is None else key.alias(name) for key, name in made],

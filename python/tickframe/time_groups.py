@@ -16,6 +16,7 @@ from tickframe.functions import len as len_
 from tickframe.group_by import aggregates
 from tickframe.handles import itself, table_of
 from tickframe.hints import GROUPS, unknown
+from tickframe.schema import ColumnNames
 from tickframe.watermarks import Watermarked
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def _keys(table: Table, group_by: IntoExpr | Iterable[IntoExpr] | None, operatio
     flat = flatten([group_by])
     if len(flat) > _MOST_KEYS:
         raise ValueError(f"{operation}: {len(flat)} keys, more than {_MOST_KEYS}; give columns, not values")
-    made = spread(flat, {}, table.columns, operation)
+    made = spread(flat, {}, ColumnNames(table._native), operation)
     return [key if name is None else key.alias(name) for key, name in made]
 
 

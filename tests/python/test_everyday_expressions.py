@@ -214,7 +214,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "as many": (lambda: T.select(C("x", "y") + C("x", "y", "at")), TypeError, "stands for 3 columns beside 2"),
     "no such place": (lambda: T.select(tf.nth(9)), ColumnNotFoundError, "there are 6 columns"),
     "names": (lambda: T.sort(tf.Expr), TypeError, "the name of a column"),
-    "all names": (lambda: T.drop(tf.all()), TypeError, "stands for columns of a table"),
+    "all names": (lambda: T.join(T, on=tf.all()), TypeError, "stands for columns of a table"),
     "two of a name": (lambda: T.select(C("x", "y").alias("z")), DuplicateError, "z"),
     "fields of one name": (lambda: T.select(tf.struct("x", "x")), FormulaError, "two fields"),
     "sort before filter": (lambda: C("x").sort_by("at").filter(C("b")), TypeError, "before they are put in order"),

@@ -529,7 +529,8 @@ def doors() -> dict[str, Callable[[World], Callable[..., Any]]]:
             walk(name, member, INSTANCES[name])
         if not (inspect.isclass(member) and name in NOT_MADE_BY_USERS):
             found[name] = lambda w, member=member: member
-    for prefix, module in (("agg", tf.agg), ("filters", tf.filters), ("update_by", tf.update_by)):
+    modules = {"agg": tf.agg, "filters": tf.filters, "selectors": tf.selectors, "update_by": tf.update_by}
+    for prefix, module in modules.items():
         for name, member in vars(module).items():
             if name in module.__all__ and inspect.isfunction(member):
                 found[f"{prefix}.{name}"] = lambda w, member=member: member
@@ -682,6 +683,9 @@ OVERRIDES: dict[tuple[str, str], Callable[[World], Any]] = {
     ("Table.weighted_avg_by", "wcol"): lambda w: "y",
     ("Table.weighted_sum_by", "wcol"): lambda w: "y",
     ("update_by.cum_count_where", "column"): lambda w: "n",
+    ("selectors.expand_selector", "target"): lambda w: w.table,
+    ("selectors.is_selector", "given"): lambda w: tf.selectors.numeric(),
+    ("selectors.expand_selector", "selector"): lambda w: tf.selectors.numeric(),
     ("filters.not_", "filter"): lambda w: tf.col("x") == 1,
     ("filters.pattern", "column"): lambda w: "s",
     ("filters.pattern", "regex"): lambda w: "a+",
