@@ -198,7 +198,9 @@ impl Blocks {
         progress: Progress,
     ) -> Result<(), Error> {
         loop {
-            let next = self.bytes.max(self.block.len() - self.from);
+            // The first blocks are small, so that no thread waits for the next one to be read.
+            let own = self.block.len() - self.from;
+            let next = self.bytes.min(4 * own.max(GAP)).max(own);
             let Blocks { flow, block, from, lines, whole, spare, .. } = &mut self;
             let now = Block { text: &block[*from..], lines: *lines, whole: *whole };
             let mut done = None;

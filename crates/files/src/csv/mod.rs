@@ -11,7 +11,7 @@ mod write;
 use arrow_schema::{DataType, SchemaRef};
 
 use self::layout::{Head, Layout, column_of, dialect};
-use self::scan::{Records, cuts, scan_into};
+use self::scan::{Records, cuts, scan_into, shares};
 pub use self::write::{CsvFormat, write};
 use crate::cells::{Cells, cells_of};
 use crate::error::Error;
@@ -117,9 +117,11 @@ fn taken_in(layout: &Layout, text: &[u8], whole: bool, options: &CsvOptions, pat
     }
     limits::ask(text.len() as u64).map_err(Error::exhausted(path))?;
     let part = CSV_PART.get();
-    let parts = text.len().div_ceil(part).max(1);
-    let parts = if text.len() > part / 4 { parts.max(threads()) } else { 1 };
-    let cuts = cuts(text, parts, options.quote);
+    let starts = match text.len() > part / 4 {
+        true => shares(text.len(), threads(), (part / 4).min(text.len() / (2 * threads()))),
+        false => vec![0],
+    };
+    let cuts = cuts(text, &starts, options.quote);
     let last = cuts.len() - 1;
     let until = |part: usize| if part == last { text.len() } else { cuts[part + 1] };
     let ranges: Vec<std::ops::Range<usize>> = (0..cuts.len()).map(|part| cuts[part]..until(part)).collect();

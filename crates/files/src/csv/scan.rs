@@ -223,13 +223,24 @@ fn record(
     }
 }
 
-/// Places at which records may begin, near these shares of the text. They are certain where the text has no quote.
-pub(super) fn cuts(text: &[u8], parts: usize, quote: Option<u8>) -> Vec<usize> {
-    let size = text.len() / parts.max(1);
+/// Where parts of a text may begin that several threads work on. The first are the longest: a thread that is done early takes a
+/// short one, so that all end at about the same time. None but the last is shorter than `least`.
+pub(super) fn shares(len: usize, threads: usize, least: usize) -> Vec<usize> {
+    let (mut starts, mut at) = (vec![0], 0);
+    loop {
+        at += ((len - at) / (2 * threads.max(1))).max(least).max(1);
+        if at >= len {
+            return starts;
+        }
+        starts.push(at);
+    }
+}
+
+/// Places at which records may begin, the first at or after each of these. They are certain where the text has no quote.
+pub(super) fn cuts(text: &[u8], starts: &[usize], quote: Option<u8>) -> Vec<usize> {
     let mut cuts = vec![0];
     let (mut counted, mut inside) = (0, false);
-    for part in 1..parts {
-        let from = part * size;
+    for from in starts.iter().copied().skip(1) {
         if let Some(quote) = quote {
             inside ^= memchr_iter(quote, &text[counted..from]).count() % 2 == 1;
             counted = from;

@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Schema};
 use limits::Scope;
 use proptest::prelude::*;
 
+use super::scan::shares;
 use super::{CsvOptions, read};
 use crate::input::Input;
 use crate::policy::OnError;
@@ -122,5 +123,18 @@ proptest! {
             (Err(error), Some((line, _, _))) => prop_assert!(error.to_string().starts_with(&format!("text, line {line}: ")), "{}", error),
             (made, wrong) => prop_assert!(false, "{:?} for {:?}", made, wrong),
         }
+    }
+}
+
+#[test]
+fn parts_of_a_block_begin_long_and_end_short() {
+    assert_eq!(shares(0, 2, 1), [0]);
+    assert_eq!(shares(10, 2, 100), [0]);
+    for (len, threads, least) in [(32 << 20, 2, 2 << 20), (33_000_001, 3, 1 << 20), (64, 4, 2), (5, 1, 1)] {
+        let starts = shares(len, threads, least);
+        let lengths: Vec<usize> = starts.windows(2).map(|two| two[1] - two[0]).collect();
+        assert!(lengths.is_sorted_by(|a, b| a >= b) && lengths.iter().all(|length| *length >= least), "{lengths:?}");
+        let last = len - starts[starts.len() - 1];
+        assert!((1..=least).contains(&last) && starts.len() >= 2 * threads, "{starts:?}");
     }
 }
