@@ -8,18 +8,20 @@ use std::time::Duration;
 use ::column::types::canonical;
 use ::column::{Chunk, Column, ColumnSource, Error as ColumnError, FlatColumn, NO_ROW, Zones};
 use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use graph::{Moment, Moved};
-use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use rowset::RowSet;
 
 use super::blooms::Blooms;
-use super::reader::guarded;
+use super::decoder::{Decoder, whole};
 use super::zones::{Segment, Told, segments};
 use super::{ParquetFile, judged};
 use crate::error::Error;
+use crate::threads::map;
 
 /// The pages that were read last, of all columns of a table: as many as have room.
 pub(super) struct Cache {
@@ -30,7 +32,19 @@ pub(super) struct Cache {
 }
 
 /// A page, by its column and segment.
-type Key = (usize, usize);
+pub(super) type Key = (usize, usize);
+
+/// A column of a row group: the column, the file, the group in it.
+type InGroup = (usize, usize, usize);
+
+/// Rows that are read at once are decoded side by side, a row group by each thread, from so many on.
+const APART_ROWS: usize = 1 << 16;
+
+/// Decoders of a column that wait to go on.
+const PARKED: usize = 4;
+
+/// What a key of no row picks.
+const NO_PAGE: usize = usize::MAX;
 
 #[derive(Default)]
 struct Held {
@@ -40,13 +54,15 @@ struct Held {
     busy: HashSet<Key>,
     /// The first read first, each with its bytes.
     order: VecDeque<(Key, usize)>,
+    /// Decoders that may go on, the one that waits longest first.
+    parked: Vec<(InGroup, Decoder)>,
 }
 
 /// How long a page is waited for that another thread decodes: a thread that is gone, as in a process that was forked, does not.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of a page that a thread wants.
-enum Wanted {
+pub(super) enum Wanted {
     Held(ArrayRef),
     Busy,
     Nowhere,
@@ -63,7 +79,7 @@ impl Cache {
     }
 
     /// A page, or the claim to decode it and those after it of a column, which nobody holds or decodes, to `last`.
-    fn claim(&self, (column, first): Key, last: usize) -> Result<Claim<'_>, Wanted> {
+    pub(super) fn claim(&self, (column, first): Key, last: usize) -> Result<Claim<'_>, Wanted> {
         let mut held = self.lock();
         match held.known((column, first)) {
             Wanted::Nowhere => {}
@@ -84,6 +100,11 @@ impl Cache {
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
+    #[cfg(test)]
+    pub(super) fn holds(&self, key: Key) -> bool {
+        matches!(self.lock().known(key), Wanted::Held(_))
+    }
+
     fn knows(&self, key: Key) -> bool {
         !matches!(self.lock().known(key), Wanted::Nowhere)
     }
@@ -99,6 +120,9 @@ impl Cache {
                 held.order.push_back((*key, each));
             }
         }
+        while held.bytes > self.room && !held.parked.is_empty() {
+            held.unpark(0);
+        }
         while held.bytes > self.room && held.order.len() > 1 {
             let Some((oldest, bytes)) = held.order.pop_front() else { break };
             held.pages.remove(&oldest);
@@ -106,13 +130,42 @@ impl Cache {
         }
     }
 
-    /// Bytes of the pages that are held.
+    /// The decoder that is nearest before a page.
+    fn resume(&self, chunk: InGroup, page: usize) -> Option<Decoder> {
+        let mut held = self.lock();
+        let before = held.parked.iter().enumerate().filter(|(_, (of, one))| *of == chunk && one.next() <= page);
+        let (at, _) = before.max_by_key(|(_, (_, one))| one.next())?;
+        Some(held.unpark(at))
+    }
+
+    /// Keeps a decoder, where there is room beside the pages.
+    fn park(&self, chunk: InGroup, decoder: Decoder) {
+        let mut held = self.lock();
+        let of_column = |(of, _): &(InGroup, Decoder)| of.0 == chunk.0;
+        if held.parked.iter().filter(|one| of_column(one)).count() >= PARKED
+            && let Some(oldest) = held.parked.iter().position(of_column)
+        {
+            held.unpark(oldest);
+        }
+        if held.bytes + decoder.bytes() <= self.room {
+            held.bytes += decoder.bytes();
+            held.parked.push((chunk, decoder));
+        }
+    }
+
+    /// Bytes of the pages that are held, and of decoders that may go on.
     fn bytes(&self) -> usize {
         self.lock().bytes
     }
 }
 
 impl Held {
+    fn unpark(&mut self, at: usize) -> Decoder {
+        let (_, decoder) = self.parked.remove(at);
+        self.bytes -= decoder.bytes();
+        decoder
+    }
+
     fn known(&self, key: Key) -> Wanted {
         match self.pages.get(&key) {
             Some(page) => Wanted::Held(page.clone()),
@@ -123,7 +176,7 @@ impl Held {
 }
 
 /// Pages that one thread decodes, which others wait for; let go, also where it fails.
-struct Claim<'a> {
+pub(super) struct Claim<'a> {
     cache: &'a Cache,
     column: usize,
     first: usize,
@@ -189,43 +242,71 @@ impl FileColumn {
 }
 
 impl Inner {
-    fn page(&self, at: usize) -> Result<ArrayRef, ColumnError> {
-        Ok(self.pages(at, at)?.remove(0))
+    /// The pages of these segments, ascending. Work is taken, not waited for: each row group is one thread's where there is enough of
+    /// it, and what another thread decodes already is left until there is nothing else to do. While that is waited for, the page
+    /// after it is decoded where pages are read in order.
+    fn pages(&self, wanted: &[usize]) -> Result<Vec<ArrayRef>, ColumnError> {
+        let mut pages: Vec<Option<ArrayRef>> = vec![None; wanted.len()];
+        let groups: Vec<&[usize]> = wanted.chunk_by(|a, b| self.group(*a) == self.group(*b)).collect();
+        // Few rows at the border of two groups are no work for a thread that has to begin first.
+        if groups.len() > 2 && self.unread(wanted) >= APART_ROWS {
+            let of_group = |group: &&[usize]| {
+                let mut own = vec![None; group.len()];
+                self.free(group, &mut own).map(|_| own)
+            };
+            let made = map(&groups, of_group).into_iter().collect::<Result<Vec<_>, _>>()?;
+            pages = made.into_iter().flatten().collect();
+        }
+        while let Some(first) = self.free(wanted, &mut pages)? {
+            let at = wanted[first];
+            self.ahead(at);
+            if !self.cache.wait((self.number, at)) {
+                pages[first] = Some(self.run(at, at)?.remove(0));
+            }
+        }
+        Ok(pages.into_iter().flatten().collect())
     }
 
-    /// The pages of these segments. Neighbours of one row group that are not there are decoded together: they share a
-    /// dictionary. What another thread decodes is waited for, and meanwhile the page after it is decoded where pages are read in
-    /// order.
-    fn pages(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, ColumnError> {
-        let mut pages = Vec::with_capacity(last - first + 1);
-        let mut at = first;
-        while at <= last {
-            match self.cache.claim((self.number, at), self.group_end(at, last)) {
+    /// The rows of those of these segments that nobody holds or decodes.
+    fn unread(&self, wanted: &[usize]) -> usize {
+        let held = self.cache.lock();
+        let unread = wanted.iter().filter(|at| matches!(held.known((self.number, **at)), Wanted::Nowhere));
+        unread.map(|at| self.segments[*at].segment.rows).sum()
+    }
+
+    fn group(&self, at: usize) -> (usize, usize) {
+        (self.segments[at].file, self.segments[at].segment.group)
+    }
+
+    /// Takes those of some pages that are held, and decodes those that nobody decodes. The place of the first that another thread
+    /// decodes.
+    fn free(&self, wanted: &[usize], pages: &mut [Option<ArrayRef>]) -> Result<Option<usize>, ColumnError> {
+        let (mut place, mut busy) = (0, None);
+        while place < wanted.len() {
+            if pages[place].is_some() {
+                place += 1;
+                continue;
+            }
+            let follows = |two: &&[usize]| two[0] + 1 == two[1] && self.group(two[0]) == self.group(two[1]);
+            let neighbours = wanted[place..].windows(2).take_while(follows).count();
+            match self.cache.claim((self.number, wanted[place]), wanted[place] + neighbours) {
                 Err(Wanted::Held(page)) => {
-                    pages.push(page);
-                    at += 1;
+                    pages[place] = Some(page);
+                    place += 1;
                 }
                 Err(_) => {
-                    self.ahead(at);
-                    if !self.cache.wait((self.number, at)) {
-                        pages.extend(self.run(at, at)?);
-                        at += 1;
-                    }
+                    busy.get_or_insert(place);
+                    place += 1;
                 }
                 Ok(claim) => {
-                    let end = claim.last;
-                    pages.extend(self.run(at, end)?);
-                    at = end + 1;
+                    for page in self.run(claim.first, claim.last)? {
+                        pages[place] = Some(page);
+                        place += 1;
+                    }
                 }
             }
         }
-        Ok(pages)
-    }
-
-    /// The last segment of a row group, at most this one.
-    fn group_end(&self, at: usize, last: usize) -> usize {
-        let group = |at: usize| (self.segments[at].file, self.segments[at].segment.group);
-        (at..last).find(|end| group(end + 1) != group(at)).unwrap_or(last)
+        Ok(busy)
     }
 
     /// Decodes the page after one that another thread decodes, if the page before that was wanted, too. What fails is told to
@@ -243,41 +324,34 @@ impl Inner {
 
     /// Decodes the pages of neighbouring segments of one row group, and keeps them.
     fn run(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, ColumnError> {
-        let run = self.decoded(first, last);
-        let run = run.map_err(|error| ColumnError::Arrow(Arc::new(ArrowError::ParquetError(error.to_string()))))?;
-        let mut from = 0;
-        let cut: Vec<_> = (first..=last)
-            .map(|at| {
-                let rows = self.segments[at].segment.rows;
-                from += rows;
-                ((self.number, at), run.slice(from - rows, rows))
-            })
-            .collect();
-        self.cache.put(&cut, run.get_array_memory_size());
-        Ok(cut.into_iter().map(|(_, page)| page).collect())
+        let pages = self.decoded(first, last);
+        let pages = pages.map_err(|error| ColumnError::Arrow(Arc::new(ArrowError::ParquetError(error.to_string()))))?;
+        let kept: Vec<_> = (first..=last).map(|at| (self.number, at)).zip(pages.iter().cloned()).collect();
+        self.cache.put(&kept, memory_of(&pages));
+        Ok(pages)
     }
 
-    /// The cells of neighbouring segments of one row group.
-    fn decoded(&self, first: usize, last: usize) -> Result<ArrayRef, Error> {
-        let Of { file, segment } = &self.segments[first];
-        let file = &self.files[*file];
-        let rows = self.segments[first..=last].iter().map(|of| of.segment.rows).sum();
-        let selection = RowSelection::from(vec![RowSelector::skip(segment.from), RowSelector::select(rows)]);
-        let arrays: Vec<ArrayRef> = guarded(&file.path, || {
-            let reader = file.builder(&[file.places[self.number]]).with_row_groups(vec![segment.group]);
-            let reader = reader.with_row_selection(selection).with_batch_size(rows).build()?;
-            reader.map(|batch| Ok(batch?.column(0).clone())).collect::<Result<_, parquet::errors::ParquetError>>()
-        })?;
-        let whole = match &arrays[..] {
-            [one] => Ok(one.clone()),
-            many => concat(&many.iter().map(|array| array.as_ref()).collect::<Vec<_>>()),
+    /// The cells of neighbouring segments of one row group. A decoder that stopped before them goes on.
+    fn decoded(&self, first: usize, last: usize) -> Result<Vec<ArrayRef>, Error> {
+        let ((file, group), segment) = (self.group(first), self.segments[first].segment);
+        let of = &self.files[file];
+        let place = of.places[self.number];
+        let Some(page) = segment.page else {
+            return Ok(vec![sound(of, &whole(of, place, group, segment.rows)?, segment.rows)?]);
         };
-        let whole = whole.map_err(|error| Error::broken(&file.path, error))?;
-        let whole = judged(&file.path, &whole)?;
-        match whole.len() == rows {
-            true => Ok(whole),
-            false => Err(Error::broken(&file.path, "a page has fewer cells than it says")),
+        let chunk = (self.number, file, group);
+        let mut decoder = match self.cache.resume(chunk, page) {
+            Some(decoder) => decoder,
+            None => Decoder::open(of, place, group)?,
+        };
+        let mut pages = Vec::with_capacity(last - first + 1);
+        for (at, of_page) in self.segments[first..=last].iter().enumerate() {
+            pages.push(sound(of, &decoder.page(of, page + at)?, of_page.segment.rows)?);
         }
+        if last + 1 < self.segments.len() && self.group(last + 1) == (file, group) {
+            self.cache.park(chunk, decoder);
+        }
+        Ok(pages)
     }
 
     /// The segment that holds a key.
@@ -299,14 +373,11 @@ impl Inner {
                 touched.push((at, start, own));
             }
         }
-        let mut pieces = Vec::with_capacity(touched.len());
-        for run in touched.chunk_by(|a, b| a.0 + 1 == b.0) {
-            let pages = self.pages(run[0].0, run[run.len() - 1].0)?;
-            for ((_, start, own), page) in run.iter().zip(pages) {
-                pieces.push(FlatColumn::at_keys(vec![page], *start)?.read(own)?);
-            }
-        }
-        Ok(pieces)
+        let wanted: Vec<usize> = touched.iter().map(|(at, ..)| *at).collect();
+        let cells = |((_, start, own), page): (&(usize, u64, RowSet), ArrayRef)| {
+            FlatColumn::at_keys(vec![page], *start)?.read(own)
+        };
+        touched.iter().zip(self.pages(&wanted)?).map(cells).collect()
     }
 
     fn slices(&self, rows: &RowSet) -> Result<Vec<ArrayRef>, ColumnError> {
@@ -316,7 +387,8 @@ impl Inner {
                 return Err(ColumnError::Length { rows: span.last + 1, cells: self.rows });
             }
             let (first, last) = (self.of(span.first), self.of(span.last));
-            for (at, page) in (first..=last).zip(self.pages(first, last)?) {
+            let wanted: Vec<usize> = (first..=last).collect();
+            for (at, page) in wanted.iter().copied().zip(self.pages(&wanted)?) {
                 let start = self.starts[at];
                 let from = span.first.max(start) - start;
                 let end = self.starts.get(at + 1).copied().unwrap_or(self.rows).min(span.last + 1) - start;
@@ -325,6 +397,27 @@ impl Inner {
         }
         Ok(slices)
     }
+}
+
+/// The cells of a page, looked at.
+fn sound(file: &ParquetFile, cells: &ArrayRef, rows: usize) -> Result<ArrayRef, Error> {
+    let cells = judged(&file.path, cells)?;
+    match cells.len() == rows {
+        true => Ok(cells),
+        false => Err(Error::broken(&file.path, "a page has not as many cells as it says")),
+    }
+}
+
+/// Bytes of memory of pages. What several of them share, as the texts of a dictionary, counts once.
+fn memory_of(pages: &[ArrayRef]) -> usize {
+    fn add(data: &ArrayData, seen: &mut HashSet<*const u8>) -> usize {
+        let mut own = |buffer: &Buffer| if seen.insert(buffer.as_ptr()) { buffer.capacity() } else { 0 };
+        let cells: usize = data.buffers().iter().map(&mut own).sum();
+        let nulls = data.nulls().map_or(0, |nulls| own(nulls.buffer()));
+        cells + nulls + data.child_data().iter().map(|child| add(child, seen)).sum::<usize>()
+    }
+    let mut seen = HashSet::new();
+    pages.iter().map(|page| add(&page.to_data(), &mut seen)).sum()
 }
 
 impl ColumnSource for FileColumn {
@@ -362,34 +455,32 @@ impl Column for FileColumn {
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, ColumnError> {
         let inner = &*self.0;
-        let null = new_null_array(&inner.canonical, 1);
-        let (mut pages, mut places): (Vec<ArrayRef>, HashMap<usize, usize>) = (vec![null], HashMap::new());
+        // For each segment its place among the pages that are wanted, from 1 on; those that no key is of have none.
+        let mut places = vec![0; inner.segments.len()];
         let mut picks = Vec::with_capacity(keys.len());
         let mut last = (u64::MAX, u64::MAX, 0);
         for key in keys {
             if *key == NO_ROW || *key >= inner.rows {
-                picks.push((0, 0));
+                picks.push((NO_PAGE, 0));
                 continue;
             }
             // Neighbours are of one page, mostly.
             if !(last.0 <= *key && *key < last.1) {
                 let at = inner.of(*key);
-                let place = match places.get(&at) {
-                    Some(place) => *place,
-                    None => {
-                        pages.push(inner.page(at)?);
-                        places.insert(at, pages.len() - 1);
-                        pages.len() - 1
-                    }
-                };
-                last = (inner.starts[at], inner.starts.get(at + 1).copied().unwrap_or(inner.rows), place);
+                places[at] = 1;
+                last = (inner.starts[at], inner.starts.get(at + 1).copied().unwrap_or(inner.rows), at);
             }
             picks.push((last.2, (*key - last.0) as usize));
         }
         if picks.is_empty() {
             return Ok(new_empty_array(&inner.canonical));
         }
-        let pages: Vec<&dyn Array> = pages.iter().map(|page| page.as_ref()).collect();
+        let wanted: Vec<usize> = (0..places.len()).filter(|at| places[*at] > 0).collect();
+        wanted.iter().zip(1..).for_each(|(at, place)| places[*at] = place);
+        picks.iter_mut().for_each(|(at, _)| *at = places.get(*at).copied().unwrap_or(0));
+        let null = new_null_array(&inner.canonical, 1);
+        let pages = inner.pages(&wanted)?;
+        let pages: Vec<&dyn Array> = std::iter::once(&null).chain(&pages).map(|page| page.as_ref()).collect();
         Ok(interleave(&pages, &picks)?)
     }
 

@@ -2,7 +2,10 @@
 
 mod blooms;
 mod column;
+mod decoder;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod write;
 mod zones;
 

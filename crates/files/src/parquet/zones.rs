@@ -17,8 +17,8 @@ use super::ParquetFile;
 #[derive(Clone, Copy)]
 pub(super) struct Segment {
     pub(super) group: usize,
-    /// The rows of the group that it has.
-    pub(super) from: usize,
+    /// The page that it is; none of a whole row group.
+    pub(super) page: Option<usize>,
     pub(super) rows: usize,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn segments(file: &ParquetFile, place: usize) -> Vec<Segment> {
         for (at, from) in starts.iter().enumerate() {
             let end = starts.get(at + 1).copied().unwrap_or(rows);
             if end > *from {
-                segments.push(Segment { group, from: *from, rows: end - from });
+                segments.push(Segment { group, page: sound.then_some(at), rows: end - from });
             }
         }
     }
