@@ -16,6 +16,7 @@ pub(crate) mod grouped_shift;
 pub(crate) mod held;
 pub(crate) mod join;
 pub(crate) mod lazy_update;
+mod made;
 pub(crate) mod most_recent;
 pub(crate) mod neighbours;
 pub(crate) mod pivot;

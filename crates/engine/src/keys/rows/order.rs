@@ -60,12 +60,17 @@ impl KeyRows {
     /// Adds the rows of a slot at these places, which it has, to a list.
     pub(crate) fn keys(&self, slot: u32, places: Range<u64>, into: &mut Vec<u64>) {
         let head = &self.heads[slot as usize];
-        match head.form {
+        let list: &[u64] = match head.form {
             Form::Many => {
                 let len = places.end.saturating_sub(places.start);
-                self.many[head.place as usize].slice(places.start, len).write_keys(into);
+                return self.many[head.place as usize].slice(places.start, len).write_keys(into);
             }
-            _ => into.extend(places.filter_map(|place| self.get(slot, place))),
-        }
+            Form::List(size) => self.lists[size as usize].list(size as usize, head),
+            _ => &[],
+        };
+        let (from, to) = (places.start as usize, places.end.max(places.start) as usize);
+        into.extend_from_slice(&list[from.min(list.len())..to.min(list.len())]);
+        let behind = |at: usize| at.saturating_sub(list.len()).min(head.tail().len());
+        into.extend_from_slice(&head.tail()[behind(from)..behind(to)]);
     }
 }

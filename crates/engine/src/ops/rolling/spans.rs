@@ -21,14 +21,15 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Adds windows over further rows that were read: `frames` are places from the first of these on.
+    /// Adds windows over rows that are read from a place of `read` on, of which these are read now: `frames` are places from
+    /// there on.
     pub(super) fn push(
         &mut self,
+        from: usize,
         rows: impl IntoIterator<Item = u64>,
         read: impl IntoIterator<Item = u64>,
         frames: impl IntoIterator<Item = Range<usize>>,
     ) {
-        let from = self.read.len();
         self.read.extend(read);
         self.rows.extend(rows);
         self.frames.extend(frames.into_iter().map(|frame| frame.start + from..frame.end + from));

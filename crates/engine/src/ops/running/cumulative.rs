@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
-use arrow_array::{Array, ArrayRef, Decimal128Array, Float64Array, Int64Array};
+use arrow_array::types::{ArrowPrimitiveType, Decimal128Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Decimal128Array, Int64Array, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use column::Chunk;
 
@@ -16,17 +17,31 @@ use crate::ops::agg::{floats, from_integers, integers, mean_of};
 
 /// Numbers as doubles, none where they are null.
 pub(super) fn read_floats(cells: &Chunk) -> Vec<Option<f64>> {
-    floats(cells).iter().collect()
+    options(&floats(cells))
 }
 
 /// Doubles as cells of a type of floats.
 pub(super) fn write_floats(values: Vec<Option<f64>>, output: &DataType) -> Result<Chunk, Error> {
-    let values: ArrayRef = Arc::new(Float64Array::from(values));
+    let values: ArrayRef = Arc::new(numbers::<Float64Type>(values));
     Ok(if *output == DataType::Float64 { values } else { arrow_cast::cast(&values, output)? })
 }
 
 fn read_integers(cells: &Chunk) -> Vec<Option<i64>> {
-    integers(cells).iter().collect()
+    options(&integers(cells))
+}
+
+fn options<T: ArrowPrimitiveType>(cells: &PrimitiveArray<T>) -> Vec<Option<T::Native>> {
+    match cells.null_count() {
+        0 => cells.values().iter().map(|value| Some(*value)).collect(),
+        _ => cells.iter().collect(),
+    }
+}
+
+fn numbers<T: ArrowPrimitiveType>(values: Vec<Option<T::Native>>) -> PrimitiveArray<T> {
+    let known = |at: usize| values[at].is_some();
+    let nulls = (!values.iter().all(Option::is_some))
+        .then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), known)));
+    PrimitiveArray::new(values.iter().map(|value| value.unwrap_or_default()).collect(), nulls)
 }
 
 /// The value of a row that has none itself.
@@ -78,7 +93,7 @@ impl Kernel for Whole {
     }
 
     fn write(&self, values: Vec<Option<i64>>) -> Result<Chunk, Error> {
-        from_integers(Int64Array::from(values), &self.output)
+        from_integers(numbers::<Int64Type>(values), &self.output)
     }
 }
 

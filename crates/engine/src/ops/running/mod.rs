@@ -35,7 +35,7 @@ use rowset::RowSet;
 
 use self::groups::{Followed, Groups, Running as Rows, Touches};
 use self::sweep::Parts;
-use self::track::{Made, Reader, Track};
+use self::track::{Reader, Track};
 use super::beside_rows::{outputs, widened};
 use super::neighbours::told;
 use super::select::Output;
@@ -45,6 +45,7 @@ use crate::eval::evaluator::Evaluator;
 use crate::keys::grouped::GroupedRows;
 use crate::ops::asked::Asked;
 use crate::ops::held::{HeldGroups, HowHeld};
+use crate::ops::made::Made;
 use crate::plan::update_by::RunningKind;
 use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;

@@ -13,6 +13,7 @@ use super::groups::{Run, Running};
 use super::kernel::{Fault, Kernel};
 use super::sweep::Parts;
 use crate::error::Error;
+use crate::ops::made::{Made, Old};
 use crate::sizes::{FELT_MOST, FELT_ROWS, MARK_ROWS, RUN_SWEEP};
 use crate::table::view::View;
 
@@ -87,17 +88,6 @@ impl<'a> Reader<'a> {
 pub(super) fn typed(cells: Chunk, data_type: &arrow_schema::DataType) -> Result<Chunk, Error> {
     Ok(if cells.data_type() == data_type { cells } else { column::types::cast(&cells, data_type)? })
 }
-
-/// What a step makes of one column.
-pub(super) struct Made {
-    /// The cells of rows that have come, in row order.
-    pub(super) fresh: Chunk,
-    /// Rows that stay and have another value, with it.
-    pub(super) modified: Option<(RowSet, Chunk)>,
-}
-
-/// Reads the cells that rows which stay had before.
-pub(super) type Old<'a> = dyn Fn(&RowSet) -> Result<Chunk, Error> + Sync + 'a;
 
 /// A column that runs.
 pub(super) trait Track: Send + Sync {
