@@ -196,7 +196,7 @@ class ByGroups:
         bounds = group_bounds("agg_by", state_ttl, max_groups, when_full, keep_results)
         if keys and bounds is None:
             warn_of_groups("agg_by", itself(self), 'state_ttl="1h" or max_groups=1_000_000')
-        made = aggregates("agg_by", itself(self), [aggs], {})
+        made = aggregates("agg_by", itself(self), [aggs], {}, groups=keys)
         initial = named_groups("agg_by", initial_groups)
         return table_of(
             _native.aggregate("agg_by", itself(self)._native, keys, made, on_error, preserve_empty, initial, bounds)

@@ -20,6 +20,7 @@ from tickframe.aggregates import Aggregates
 from tickframe.arguments import check_all, encodable
 from tickframe.arithmetic import Arithmetic, Text
 from tickframe.chosen import where
+from tickframe.compares import Compares
 from tickframe.describe import named, short
 from tickframe.dtypes import DataTypeLike
 from tickframe.dtypes import dtype as as_dtype
@@ -33,6 +34,7 @@ from tickframe.namespaces.name import NameNamespace
 from tickframe.namespaces.string import StringNamespace
 from tickframe.namespaces.struct import StructNamespace
 from tickframe.rolling import Rolls
+from tickframe.rolling_lists import RollsLists
 from tickframe.running import Runs
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class RunningValuesError(InvalidOperationError, AttributeError):
 
 
 @check_all
-class Expr(Arithmetic, Aggregates, Rolls, Runs):
+class Expr(Arithmetic, Aggregates, Compares, Rolls, RollsLists, Runs):
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
     __slots__ = ("_native",)

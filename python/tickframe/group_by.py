@@ -74,11 +74,21 @@ class GroupBy:
             )
 
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
-        """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
+        """One row a group, with these aggregates: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``.
+
+        What an aggregate is of may be made of other rows: those of the group.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "b", "a", "b"], "x": [1, 10, 3, 15]})
+        >>> x = tf.col("x")
+        >>> t.group_by("k").agg(step=x.diff().max(), off=(x - x.mean()).max()).rows()
+        [('a', 2, 1.0), ('b', 5, 2.5)]
+        """
         native = self._table._native
         keys = [formulas.bind(key, native, "group_by") for key in self._keys]
         taken = {key.bare_column() for key in keys}
-        made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
+        columns = [name for name in self._table.columns if name not in taken]
+        made = aggregates("agg", self._table, aggs, named, columns, keys)
         standing = (self._preserve_empty, self._initial, self._bounds)
         if keys and self._bounds is None:
             warn_of_groups("group_by", self._table, 'state_ttl="1h" or max_groups=1_000_000')
@@ -211,8 +221,15 @@ def aggregates(
     items: Iterable[object],
     named: Mapping[str, object],
     columns: Sequence[str] | None = None,
+    groups: Sequence[_native.Expr] | None = None,
+    *,
+    in_windows: bool = False,
 ) -> list[_native.Expr]:
-    """The aggregates given to `agg`, `columns` being those that `tf.all()` means; what pandas would take is told."""
+    """The aggregates given to `agg`, `columns` being those that `tf.all()` means; what pandas would take is told.
+
+    What an aggregate is of may read other rows: those of the group, whose keys are `groups`; without them those of the table.
+    In windows it may not.
+    """
     flat = flatten(items)
     for item in (*flat, *named.values()):
         if isinstance(item, Partition):
@@ -229,8 +246,22 @@ def aggregates(
             error.column, error.columns = item, table.columns
             raise error
     made = spread(flat, named, ColumnNames(table._native, columns), operation)
-    bound = [(_of_lists(each, table, operation), name) for each, name in made]
+    bound = [(_within(_of_lists(each, table, operation), groups, operation, in_windows), name) for each, name in made]
     return [each if name is None else each.alias(name) for each, name in bound]
+
+
+def _within(
+    made: _native.Expr, groups: Sequence[_native.Expr] | None, operation: str, in_windows: bool
+) -> _native.Expr:
+    """The aggregate, what it is of reading rows of the group alone."""
+    if not made.aggregates_other_rows():
+        return made
+    if in_windows:
+        raise InvalidOperationError(
+            f"{operation}: {made.text()} aggregates what is made of several rows, which is not available within windows; make it a "
+            "column before, with_columns(name=...), and say there of which groups it is: .over(keys)"
+        )
+    return made if groups is None else made.of_groups(list(groups))
 
 
 def _of_lists(item: Expr, table: Table, operation: str) -> _native.Expr:

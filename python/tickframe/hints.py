@@ -302,7 +302,6 @@ _TABLE_SORT = "t.sort(name, descending=True)"
 _BITS = "& | ^ ~ << >> of integers"
 
 _IN_WINDOWS = 't.update_by(tf.update_by.rolling_formula_tick("out", {}, rev_ticks=n))'
-_RANKED = "tf.col(...).implode().list.rank().list.last()"
 
 EXPRESSIONS: dict[str, str] = {
     "append": "tf.concat of tables",
@@ -360,8 +359,6 @@ EXPRESSIONS: dict[str, str] = {
     "reverse": "implode().list.reverse(); text: str.reverse()",
     "rlike": "str.contains(pattern)",
     "rolling_map": _IN_WINDOWS.format("tf.udf(function)(tf.col(...).implode())"),
-    "rolling_rank": _IN_WINDOWS.format(_RANKED),
-    "rolling_rank_by": f't.update_by(tf.update_by.rolling_formula_time("t", "out", {_RANKED}, rev_time="5m"))',
     "slice": "implode().list.slice(offset, n); rows of a table t.slice(offset, n)",
     "sort": "implode().list.sort(); rows of a table t.sort(name)",
     "startswith": "str.starts_with(...)",
@@ -506,9 +503,9 @@ NOT_YET: dict[str, frozenset[str]] = {
             """
             arg_sort arg_true arg_unique bin_intervals bin_quantiles bin_ranks
             bitwise_and bitwise_count_ones bitwise_count_zeros bitwise_leading_ones bitwise_leading_zeros bitwise_or
-            bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval cut entropy erf erfc
-            ext extend_constant explode gather gather_every hash hist index_of interpolate_by is_first_distinct
-            is_last_distinct is_sorted lower_bound mode peak_max peak_min pipe_with_dtype qcut reinterpret
+            bitwise_trailing_ones bitwise_trailing_zeros bitwise_xor bottom_k_by cat cumulative_eval entropy erf erfc
+            ext extend_constant explode gather gather_every hash hist index_of interpolate_by
+            is_sorted lower_bound mode pipe_with_dtype reinterpret
             reshape rle rolling round_sig_figs sample search_sorted set_sorted shuffle top_k_by upper_bound
             """
         )

@@ -157,7 +157,7 @@ class Pivots:
         taken, apart = set(table.columns), (f"cell {at}" for at in itertools.count())
         columns = [of(col(name)).alias(next(each for each in apart if each not in taken)) for name in filled]
         how = json.dumps({"index": keys, "on": turned, "names": names})
-        cells = aggregates("pivot", table, columns, {})
+        cells = aggregates("pivot", table, columns, {}, groups=[col(name)._native for name in (*keys, *turned)])
         return table_of(_native.pivot("pivot", table._native, listed, how, cells, on_error))
 
     def unnest(self, *columns: Names, separator: str | None = None) -> Table:

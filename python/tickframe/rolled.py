@@ -46,7 +46,8 @@ class RollingGroups:
         {'t': [1, 2, 3], 's': [1, 3, 6]}
         """
         taken = {*self._by, self._on}
-        made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
+        columns = [name for name in self._table.columns if name not in taken]
+        made = aggregates("agg", self._table, aggs, named, columns, in_windows=True)
         own = [*self._by, *([] if self._on in self._by else [self._on])]
         names = [each.output_name() for each in made]
         # Aggregates may have the names of the columns that they are of: none but those of the result are in the way.

@@ -66,7 +66,8 @@ class TimeGroups:
         native = self._table._native
         keys = [formulas.bind(key, native, self._operation) for key in self._keys]
         taken = {key.bare_column() for key in keys} | {self._how["stamp"]}
-        made = aggregates("agg", self._table, aggs, named, [name for name in self._table.columns if name not in taken])
+        columns = [name for name in self._table.columns if name not in taken]
+        made = aggregates("agg", self._table, aggs, named, columns, in_windows=True)
         if self._table.attributes.get("watermark") != self._how["stamp"]:
             warn_of_windows(self._operation, self._table, str(self._how["stamp"]))
         make = _native.time_sessions if self._operation == "session" else _native.time_windows

@@ -311,7 +311,7 @@ def test_running_values_name_the_remedy():
     assert not hasattr(col("x"), "rle_id")
 
 
-@pytest.mark.parametrize("name", ["rolling_map", "rolling_rank", "rolling_rank_by"])
+@pytest.mark.parametrize("name", ["rolling_map"])
 def test_windows_of_other_names_tell_the_operator(name):
     with pytest.raises(AttributeError, match=rf"no '{name}'; .*update_by\.rolling_formula_ti(ck|me)"):
         getattr(col("x"), name)(2)

@@ -166,6 +166,7 @@ ELSEWHERE = {
         ("random", "randomBool", "randomDouble", "randomFloat", "randomGaussian", "randomInt", "randomLong"), "test_random.py"
     ),
     "over": "test_over.py",
+    "rolling_rank": "test_rolling_rank.py", "rolling_rank_by": "test_rolling_rank.py",
     "rolling_kurtosis": "test_rolling.py", "rolling_skew": "test_rolling.py",
     **dict.fromkeys(
         (f"rolling_{name}{by}" for by in ("", "_by")
@@ -188,6 +189,9 @@ ELSEWHERE = {
          "implode", "kurtosis", "list.arg_sort", "median", "only", "product", "quantile", "skew", "weighted_mean", "weighted_std", "weighted_sum",
          "weighted_var"),
         "test_aggregates.py",
+    ),
+    **dict.fromkeys(
+        ("cut", "is_first_distinct", "is_last_distinct", "peak_max", "peak_min", "qcut"), "test_compares.py"
     ),
     **dict.fromkeys(("nan_min", "nan_max"), "test_table.py"), **dict.fromkeys(("now", "today"), "test_context_expressions.py"),
 }  # fmt: skip

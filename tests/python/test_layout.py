@@ -26,6 +26,7 @@ TESTED_BY = {
     "constructors": "test_interchange.py",
     "differences": "test_shape.py",
     "group_by": "test_aggregates.py",
+    "iceberg": "test_delta.py",
     "joins": "test_join.py",
     "reductions": "test_everyday_expressions.py",
     "rolled": "test_rolling.py",

@@ -1,7 +1,7 @@
 //! What clients are told of a table beside its columns: contracts that it keeps, values that its owner gave, and which columns
 //! of an input table are keys. All stand in the metadata of its schema.
 
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message;
@@ -92,35 +92,38 @@ pub(crate) fn told(schema: &Schema, of: &Served) -> Schema {
     let keys = feed.keys();
     let is_key = |name: &String| keys.contains(name);
     metadata.insert(UNSENT.to_owned(), String::new());
-    metadata.insert(METADATA.to_owned(), STANDARD.encode(columns(schema, is_key).encode_to_vec()));
-    let field = |field: &arrow_schema::FieldRef| {
-        let kind = if is_key(field.name()) { "isKey" } else { "isValue" };
-        let mut metadata = field.metadata().clone();
-        metadata.insert(format!("{COLUMN}.{kind}"), "true".to_owned());
-        field.as_ref().clone().with_metadata(metadata)
-    };
-    Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Vec<_>>(), metadata)
+    let (fields, columns) = columns(schema, is_key);
+    metadata.insert(METADATA.to_owned(), STANDARD.encode(columns.encode_to_vec()));
+    Schema::new_with_metadata(fields, metadata)
 }
 
-fn columns(schema: &Schema, is_key: impl Fn(&String) -> bool) -> TableMetadata {
-    let entry = |field: &arrow_schema::FieldRef| ColumnEntry {
-        name: field.name().clone(),
-        of: Some(ColumnKind { kind: if is_key(field.name()) { 1 } else { 2 } }),
-    };
-    TableMetadata { input: Some(InputMetadata { columns: schema.fields().iter().map(entry).collect() }) }
+/// The columns of an input table, each told to be a key or a value: as fields, and as what clients read of the table.
+fn columns(schema: &Schema, is_key: impl Fn(&String) -> bool) -> (Vec<Field>, TableMetadata) {
+    let told = schema.fields().iter().map(|field| {
+        let (kind, word) = if is_key(field.name()) { (1, "isKey") } else { (2, "isValue") };
+        let mut metadata = field.metadata().clone();
+        metadata.insert(format!("{COLUMN}.{word}"), "true".to_owned());
+        let entry = ColumnEntry { name: field.name().clone(), of: Some(ColumnKind { kind }) };
+        (field.as_ref().clone().with_metadata(metadata), entry)
+    });
+    let (fields, columns) = told.unzip();
+    (fields, TableMetadata { input: Some(InputMetadata { columns }) })
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::{DataType, Field};
+    use arrow_schema::DataType;
 
     use super::*;
 
     #[test]
     fn keys_and_values_are_told_in_the_bytes_that_clients_know() {
         let schema = Schema::new(vec![Field::new("G", DataType::Int64, true), Field::new("V", DataType::Int64, true)]);
-        let told = columns(&schema, |name| name == "G").encode_to_vec();
-        assert_eq!(STANDARD.encode(told), "ChIKBwoBRxICCAEKBwoBVhICCAI=");
+        let (fields, told) = columns(&schema, |name| name == "G");
+        assert_eq!(STANDARD.encode(told.encode_to_vec()), "ChIKBwoBRxICCAEKBwoBVhICCAI=");
+        let said = |at: usize, word: &str| fields[at].metadata().get(&format!("{COLUMN}.{word}")).map(String::as_str);
+        assert_eq!([said(0, "isKey"), said(0, "isValue")], [Some("true"), None]);
+        assert_eq!([said(1, "isKey"), said(1, "isValue")], [None, Some("true")]);
     }
 
     #[test]

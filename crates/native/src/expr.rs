@@ -253,6 +253,17 @@ impl PyExpr {
         self.expr().clone().list_eval(body.get().expr().clone(), keep).map(PyExpr::new).map_err(raised)
     }
 
+    /// Over groups of these keys: what its aggregates read of other rows is kept within the group.
+    fn of_groups(&self, by: Vec<Bound<'_, PyExpr>>) -> PyResult<PyExpr> {
+        let by: Vec<Expr> = by.iter().map(|each| each.get().expr().unaliased().clone()).collect();
+        self.expr().of_groups(&by).map(PyExpr::new).map_err(raised)
+    }
+
+    /// Whether an aggregate in it is of what reads other rows.
+    fn aggregates_other_rows(&self) -> bool {
+        self.expr().aggregates_other_rows()
+    }
+
     /// Over groups: the list of a group's values in place of each column.
     fn over_groups(&self) -> PyExpr {
         PyExpr::new(self.expr().over_groups())

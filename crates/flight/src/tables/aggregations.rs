@@ -39,15 +39,17 @@ fn part_of(how: &Percentile) -> Result<Part, Status> {
     Part::new(how.part).ok_or_else(wrong)
 }
 
-/// The value at this part of the way. `mean`: of two in the middle their mean, not the lesser.
+/// The value at this part of the way. `how.mean_of_two`: of two in the middle their mean, not the lesser.
 fn percentile(of: Expr, given: Option<&DataType>, how: &Percentile) -> Result<Expr, Status> {
     let part = part_of(how)?;
     let is_middle = part == Part::HALF;
     let number = given.is_some_and(|of| of.is_numeric() || *of == DataType::Null);
-    let interpolation = match () {
-        () if is_middle && how.mean_of_two && number => Interpolation::Midpoint,
-        () if is_middle => Interpolation::Lower,
-        () => Interpolation::Nearest,
+    let interpolation = if is_middle && how.mean_of_two && number {
+        Interpolation::Midpoint
+    } else if is_middle {
+        Interpolation::Lower
+    } else {
+        Interpolation::Nearest
     };
     let cast = |of: Expr, to: DataType| of.cast(to, true).map_err(|error| refused("agg_by", error));
     let kind = Kind::Quantile { part, interpolation };
@@ -109,12 +111,10 @@ fn unique(of: Expr, given: Option<&DataType>, with_nulls: bool, sentinel: Option
     let distinct = aggregate(kind, of.clone())?;
     let is_one = call(Function::Equal, vec![distinct.clone(), Expr::literal(1)])?;
     let several = call(Function::Greater, vec![distinct, Expr::literal(1)])?;
-    let mut branches = vec![(is_one, aggregate(Kind::Min, of)?), (several, sentinel.clone())];
-    if !with_nulls {
-        // Nothing but nulls has no value that is the only one.
-        branches.push((Expr::literal(true), sentinel));
-    }
-    Expr::when(branches, None).map_err(|error| refused("agg_by", error))
+    let branches = vec![(is_one, aggregate(Kind::Min, of)?), (several, sentinel.clone())];
+    // Nothing but nulls has no value that is the only one.
+    let default = (!with_nulls).then_some(sentinel);
+    Expr::when(branches, default).map_err(|error| refused("agg_by", error))
 }
 
 /// One aggregate of the column of this name.

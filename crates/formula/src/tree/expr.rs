@@ -138,7 +138,7 @@ impl Window {
     }
 
     /// Whether it goes by an order that is no other window's matter: of stamps, or of the values.
-    fn has_own_order(&self) -> bool {
+    pub(super) fn has_own_order(&self) -> bool {
         self.has_stamps() || self.runs.is_some_and(|runs| runs.has_own_order())
     }
 }
@@ -195,8 +195,8 @@ impl Expr {
         Expr::Aggregate { kind, inputs: inputs.into_iter().collect() }.within_limits()
     }
 
-    /// The expression with every aggregate taken over the row's group, and `shift` within it. What reads other rows in
-    /// another way is refused: no operation has it.
+    /// The expression with every aggregate taken over the row's group, and `shift` within it. What is over groups of its own
+    /// is over those within the row's group. What reads other rows in another way is refused: no operation has it.
     pub fn over(self, window: Window) -> Result<Expr, Error> {
         let grouped = !(window.by.is_empty() && window.order.is_empty());
         if grouped && !window.moves() && self.needs_more_than_neighbours() {
@@ -214,14 +214,11 @@ impl Expr {
                 advice: "leave order_by out: windows between stamps go by these, and a rank by its values",
             });
         }
-        if let Expr::Over { window: own, .. } = &self
-            && own.moves()
-            && own.by.is_empty()
-            && !window.moves()
-        {
-            return self.moving_over(&window).within_limits();
+        // What is over groups of its own is so within the groups of the window.
+        if matches!(self, Expr::Over { .. }) && !window.moves() {
+            return self.within(&window)?.within_limits();
         }
-        let input = if window.moves() { self } else { self.moving_over(&window) };
+        let input = if window.moves() { self } else { self.aggregates_over(&window)?.within(&window)? };
         Expr::Over { input: Arc::new(input), window: Arc::new(window) }.within_limits()
     }
 
@@ -252,25 +249,6 @@ impl Expr {
             Expr::Over { window, .. } if window.moves() && window.by.is_empty() && window.has_own_order() => true,
             Expr::Over { window, .. } if !window.moves() || !window.by.is_empty() => false,
             other => other.children().any(Expr::goes_its_own_way),
-        }
-    }
-
-    /// The expression with what moves along in it within these groups and in this order, where it is within none.
-    fn moving_over(&self, over: &Window) -> Expr {
-        match self {
-            Expr::Over { input, window } if window.moves() && window.by.is_empty() => {
-                let own = Window { by: over.by.clone(), ..Window::clone(window) };
-                let window = if own.order.is_empty() && !own.has_own_order() {
-                    let Window { order, descending, nulls_last, .. } = over.clone();
-                    Window { order, descending, nulls_last, ..own }
-                } else {
-                    own
-                };
-                Expr::Over { input: Arc::new(input.moving_over(over)), window: Arc::new(window) }
-            }
-            Expr::Over { .. } => self.clone(),
-            other if other.rolls() => other.map_children(&mut |child| child.moving_over(over)),
-            other => other.clone(),
         }
     }
 

@@ -11,6 +11,7 @@ mod list_eval;
 pub(crate) mod literal;
 pub(crate) mod name;
 pub(crate) mod namespaces;
+mod of_groups;
 mod over_groups;
 pub(crate) mod own_order;
 pub(crate) mod payload;

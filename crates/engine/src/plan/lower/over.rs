@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use formula::hidden::next_hidden;
-use formula::{Aggregate, ColumnName, Expr, Function, Runs, Window};
+use formula::{Aggregate, ColumnName, Expr, Function, Runs, RunsOf, Window};
 
 use super::aggregate::{Which, composed};
 use super::computed::{ColumnOptions, Columns};
@@ -182,6 +182,11 @@ fn is_column(expression: &Expr) -> bool {
 fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
     let waits = expression.children().any(Expr::reads_tables);
     match expression {
+        // A rank is in the order of the values: what these are made of is in the order of the rows.
+        Expr::Over { input, window } if !waits && ranks(window) && input.reads_neighbours() => {
+            let rows = Arc::new(Window { by: window.by.clone(), ..Window::default() });
+            Expr::Over { input: neighbours_lifted(input, &rows, wanted).into(), window: window.clone() }
+        }
         Expr::Over { input, window }
             if !waits && (!window.by.is_empty() || window.is_ordered()) && input.reads_neighbours() =>
         {
@@ -202,6 +207,10 @@ fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
         Expr::Over { .. } | Expr::Aggregate { .. } => tables_lifted(expression, wanted),
         other => other.map_children(&mut |child| lifted(child, wanted)),
     }
+}
+
+fn ranks(window: &Window) -> bool {
+    window.order.is_empty() && window.runs.is_some_and(|runs| matches!(runs.of, RunsOf::Rank { .. }))
 }
 
 /// As [`lifted`], except that an aggregate without `.over()` stays: it belongs to the groups of the enclosing window.
