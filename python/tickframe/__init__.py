@@ -43,6 +43,7 @@ from tickframe.constructors import (
     table,
 )
 from tickframe.control import Barrier, Filter, Selectable
+from tickframe.delta import read_delta, scan_delta
 from tickframe.differences import table_diff
 from tickframe.dtypes import (
     Array,
@@ -81,8 +82,6 @@ from tickframe.expr import Expr
 from tickframe.files import (
     DEAD_LETTERS,
     read_csv,
-    read_delta,
-    read_iceberg,
     read_ipc,
     read_json,
     read_orc,
@@ -111,6 +110,7 @@ from tickframe.functions import (
 from tickframe.generators import function_generated_table, incremental_release, replay
 from tickframe.graph import Graph, default_graph
 from tickframe.group_by import GroupBy
+from tickframe.iceberg import read_iceberg
 from tickframe.joins import multi_join
 from tickframe.kinds import add_only_to_blink, blink_to_append_only, remove_blink, ring_table
 from tickframe.listener import Subscription, Update
@@ -341,6 +341,7 @@ __all__ = [
     "restore",
     "ring_table",
     "scan_csv",
+    "scan_delta",
     "scan_ipc",
     "scan_ndjson",
     "scan_parquet",

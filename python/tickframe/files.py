@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DEAD_LETTERS",
     "read_csv",
-    "read_delta",
-    "read_iceberg",
     "read_ipc",
     "read_json",
     "read_orc",
@@ -406,33 +404,3 @@ def read_orc(source: object, *, columns: Sequence[str] | None = None) -> Table:
         tables.append(read_one if chosen is None else read_one.select(chosen))
     pyarrow = optional("pyarrow", "read_orc", "arrow")
     return Table(_native.table("read_orc", pyarrow.concat_tables(tables), None, None))
-
-
-@checked
-def read_delta(source: object, *, version: int | None = None, columns: Sequence[str] | None = None) -> Table:
-    """A static table of a Delta table, as of a version. Needs deltalake.
-
-    Args:
-        source: the path or address of the table.
-        version: which; the newest without it.
-        columns: the columns that are read, in this order.
-    """
-    deltalake = optional("deltalake", "read_delta", "delta")
-    held = deltalake.DeltaTable(os.fspath(source) if isinstance(source, os.PathLike) else source, version=version)
-    return Table(_native.table("read_delta", held.to_pyarrow_table(columns=columns and list(columns)), None, None))
-
-
-@checked
-def read_iceberg(source: Any, *, snapshot_id: int | None = None, columns: Sequence[str] | None = None) -> Table:
-    """A static table of an Iceberg table, as of a snapshot. Needs pyiceberg.
-
-    Args:
-        source: a table of pyiceberg, or the path of a metadata file.
-        snapshot_id: which; the newest without it.
-        columns: the columns that are read, in this order.
-    """
-    if isinstance(source, (str, os.PathLike)):
-        static = optional("pyiceberg.table", "read_iceberg", "iceberg").StaticTable
-        source = static.from_metadata(os.fspath(source))
-    scanned = source.scan(selected_fields=tuple(columns) if columns else ("*",), snapshot_id=snapshot_id)
-    return Table(_native.table("read_iceberg", scanned.to_arrow(), None, None))

@@ -461,7 +461,6 @@ MODULE: dict[str, str] = {
     "new_table": "tf.table(data)",
     "ones": "tf.lit(1)",
     "read_ndjson": "tf.read_json(path)",
-    "scan_delta": "tf.read_delta(path)",
     "scan_iceberg": "tf.read_iceberg(table)",
     "repeat": "tf.lit(value)",
     "row_index": "t.with_row_index()",

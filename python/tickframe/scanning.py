@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import threading
 import time
-import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tickframe import _native
 from tickframe.arguments import checked
-from tickframe.describe import short
 from tickframe.durations import nanoseconds
-from tickframe.errors import DataError, MissingFileError, StorageError, TickframeError
+from tickframe.errors import DataError, MissingFileError, StorageError
 from tickframe.files import found, read, tell, wanted
 from tickframe.graph import graph_for_source
+from tickframe.looking import REFRESH, Looking, pause_of
 from tickframe.paths import one_of, path_of
 from tickframe.schema import Schema
 from tickframe.sources import FileTable
@@ -28,34 +25,17 @@ if TYPE_CHECKING:
     from tickframe.arguments import OnError
     from tickframe.files import Given
     from tickframe.graph import Graph
+    from tickframe.looking import Refresh
     from tickframe.schema import SchemaLike
     from tickframe.sources import AppendTable
 
 __all__ = ["scan_csv", "scan_ipc", "scan_ndjson", "scan_parquet"]
 
-Refresh: TypeAlias = Literal["static", "manual", "auto"]
-
 _ROOM = 256 << 20
 """Bytes of pages that a scanned table keeps."""
-_REFRESH = ("static", "manual", "auto")
 
 
-_followed: weakref.WeakSet[_Followed] = weakref.WeakSet()
-
-
-@atexit.register
-def _end_all() -> None:
-    """No thread reads a file while the program ends."""
-    threads = []
-    for one in list(_followed):
-        one.end()
-        threads.append(one.thread)
-    for thread in threads:
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(5)
-
-
-class _Followed:
+class _Followed(Looking):
     """Files of which some were read, and the table that they go to."""
 
     def __init__(
@@ -67,17 +47,14 @@ class _Followed:
         dead_letter: AppendTable | None,
         settle: float,
     ) -> None:
-        self.operation, self.kind, self.source, self.chosen = operation, kind, source, chosen
+        super().__init__(operation)
+        self.kind, self.source, self.chosen = kind, source, chosen
         self._dead_letter = dead_letter
         self._settle = settle
-        self._lock = threading.Lock()
         self._seen: dict[str, tuple[int, int]] = {}
         # Files that do not end as whole ones: their size, and since when.
         self._growing: dict[str, tuple[int, float]] = {}
         self._schema: _native.Schema | None = None
-        self._ended = threading.Event()
-        self.thread: threading.Thread | None = None
-        _followed.add(self)
 
     def _stat(self, path: str) -> tuple[int, int]:
         told = Path(path).stat()
@@ -175,42 +152,12 @@ class _Followed:
             file.seek(-1, os.SEEK_END)
             return file.read(1) in b"\n]"
 
-    def refresh(self, table: FileTable) -> int:
-        """Look for files that came; how many were read."""
-        with self._lock:
-            if self._ended.is_set():
-                return 0
-            try:
-                made = self._read()
-            except (TickframeError, OSError, TypeError) as raised:
-                self._ended.set()
-                table.fail(raised)
-                raise
-            for one in made:
-                table._source.append(Table(one))
-            return len(made)
-
-    def follow(self, table: FileTable, every: float) -> None:
-        """Look again and again, as long as there is somebody who has the table."""
-        held = weakref.ref(table)
-        name = f"tickframe {self.operation}"
-        self.thread = threading.Thread(target=self._run, args=(held, every), name=name, daemon=True)
-        self.thread.start()
-
-    def _run(self, held: weakref.ref[FileTable], every: float) -> None:
-        while not self._ended.wait(every):
-            table = held()
-            if table is None or table.is_closed:
-                return
-            try:
-                self.refresh(table)
-            except BaseException:  # noqa: BLE001 - the table has failed, and says why
-                return
-            del table
-
-    def end(self) -> None:
-        """Look no more."""
-        self._ended.set()
+    def take(self, table: FileTable) -> int:
+        """Append the files that came."""
+        made = self._read()
+        for one in made:
+            table._source.append(Table(one))
+        return len(made)
 
 
 def _scan(
@@ -225,12 +172,8 @@ def _scan(
     graph: Graph | None,
     dead_letter: AppendTable | None = None,
 ) -> Table:
-    pause, patience = (
-        nanoseconds(span, f"{operation}: {what}") / 1e9  # type: ignore[arg-type]
-        for span, what in ((every, "every"), (settle, "settle"))
-    )
-    if pause <= 0:
-        raise ValueError(f"{operation}: every must be longer than 0, not {short(every)}")
+    pause = pause_of(operation, every)
+    patience = nanoseconds(settle, f"{operation}: settle") / 1e9  # type: ignore[arg-type]
     followed = _Followed(operation, kind, source, chosen, dead_letter, patience)
     own, there = followed.begins(schema)
     graph = graph_for_source(graph)
@@ -283,7 +226,7 @@ def scan_parquet(
     A file that is removed or written anew fails a live table, and the error names the file.
     """
     chosen = wanted("scan_parquet", columns=columns)
-    one_of("scan_parquet", "refresh", refresh, _REFRESH)
+    one_of("scan_parquet", "refresh", refresh, REFRESH)
     if refresh == "static":
         given = found("scan_parquet", "parquet", source)
         table, _ = _native.scan_parquet("scan_parquet", given, chosen, _ROOM)
@@ -357,7 +300,7 @@ def scan_csv(
         on_error=on_error,
         schema=schema,
     )
-    one_of("scan_csv", "refresh", refresh, _REFRESH)
+    one_of("scan_csv", "refresh", refresh, REFRESH)
     if refresh == "static":
         return read("scan_csv", "csv", source, chosen, None, dead_letter)
     return _scan("scan_csv", "csv", source, chosen, refresh, every, settle, schema, graph, dead_letter)
@@ -401,7 +344,7 @@ def scan_ndjson(
         on_error=on_error,
         schema=schema,
     )
-    one_of("scan_ndjson", "refresh", refresh, _REFRESH)
+    one_of("scan_ndjson", "refresh", refresh, REFRESH)
     if refresh == "static":
         return read("scan_ndjson", "json", source, chosen, None, dead_letter)
     return _scan("scan_ndjson", "json", source, chosen, refresh, every, settle, schema, graph, dead_letter)
@@ -430,7 +373,7 @@ def scan_ipc(
         graph: where a live table lives; the default graph without it.
     """
     chosen = wanted("scan_ipc", columns=columns)
-    one_of("scan_ipc", "refresh", refresh, _REFRESH)
+    one_of("scan_ipc", "refresh", refresh, REFRESH)
     if refresh == "static":
         return read("scan_ipc", "ipc", source, chosen)
     return _scan("scan_ipc", "ipc", source, chosen, refresh, every, settle, schema, graph)

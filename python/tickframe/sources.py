@@ -173,7 +173,7 @@ class Followed(Protocol):
 
 
 class FileTable(_SourceTable):
-    """A live table of files that come; made by `scan_parquet`, `scan_csv`, `scan_ndjson` and `scan_ipc`."""
+    """A live table of files that come; made by `scan_parquet`, `scan_csv`, `scan_ndjson`, `scan_ipc` and `scan_delta`."""
 
     __slots__ = ("_followed",)
 
