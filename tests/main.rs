@@ -7,6 +7,7 @@ mod expressions;
 mod failing_disk;
 mod fused;
 mod fuzzed;
+mod half_sent;
 mod hosts;
 mod interrupting;
 mod laws;

@@ -43,7 +43,8 @@ SHOWN = {
 #: Limits that cannot be met in a few seconds; a server of Python's takes no other ones.
 NOT_SHOWN = {
     "unary": "five minutes; a server of Rust's with less is shown in crates/flight/tests/hostile.rs",
-    "script": "an hour",
+    "request": "five minutes; crates/flight/tests/hostile.rs",
+    "script": "an hour; crates/flight/tests/hostile.rs",
     "session": "five minutes; crates/flight/tests/authentication.rs. What a client is told of it is shown",
     "hold": "five minutes; crates/flight/tests/following.rs",
     "upload": "16 GiB of rows",

@@ -518,6 +518,7 @@ T = tf.table({"x": [1]})
         ({"token": {"a": "x y"}}, tf.errors.InvalidOperationError, "no spaces"),
         (
             {"token": 5},
+        "request": 300_000,
             tf.errors.TypeMismatchError,
             "token must be a string, a mapping of names to strings, None or False",
         ),

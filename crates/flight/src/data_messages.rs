@@ -15,7 +15,7 @@ use prost::Message;
 use prost::encoding::{DecodeContext, WireType, check_wire_type, decode_key, decode_varint, skip_field};
 use tonic::{Code, Status};
 
-use crate::frames::{COMPRESSED, FRAME, drain_up_to};
+use crate::frames::{FRAME, drain_up_to, length};
 use crate::proto::FlightDescriptor;
 
 /// One `FlightData`.
@@ -92,14 +92,7 @@ where
             self.ended()?;
             return if self.pieces.len == 0 { Ok(None) } else { Err(malformed("it is cut short")) };
         }
-        let compressed = self.pieces.get_u8();
-        let len = self.pieces.get_u32() as usize;
-        if compressed != 0 {
-            return Err(Status::unimplemented(COMPRESSED));
-        }
-        if len > self.limit {
-            return Err(Status::out_of_range(format!("a message of {len} bytes, of at most {}", self.limit)));
-        }
+        let len = length(&mut self.pieces, self.limit)?;
         self.message(len).await.map(Some)
     }
 

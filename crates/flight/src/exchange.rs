@@ -43,7 +43,7 @@ fn told(error: BarrageError) -> Status {
 pub(crate) fn exchange(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
         let mut messages: Requests<FlightData> = requests(body, context.shared.limits.control_message);
-        let ended = match said(opening(&mut messages)).await {
+        let ended = match said(&context.shared.limits, opening(&mut messages)).await {
             Ok(Metadata::Subscription(request)) => follow(&context, &mut messages, &send, request).await,
             Ok(Metadata::Snapshot(request)) => snapshot(&context, &mut messages, &send, request).await,
             Ok(_) => Err(Status::invalid_argument("DoExchange: ask for a subscription or for a snapshot")),

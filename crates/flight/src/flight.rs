@@ -65,9 +65,10 @@ pub(crate) fn introduced(sessions: &Sessions, payload: Bytes) -> Result<Caller, 
 }
 
 /// A handshake of a caller whose headers said who: the answer's headers are all there is.
-pub(crate) async fn shaken(body: Incoming, limit: usize) -> Result<Answers, Status> {
-    let mut messages: Requests<FlightHandshake> = requests(body, limit);
-    said(async {
+pub(crate) async fn shaken(context: &Context, body: Incoming) -> Result<Answers, Status> {
+    let limits = &context.shared.limits;
+    let mut messages: Requests<FlightHandshake> = requests(body, limits.control_message);
+    said(limits, async {
         while messages.message().await?.is_some() {}
         Ok(Answers::none())
     })

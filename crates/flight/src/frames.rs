@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::error::Error;
+use std::fmt::Display;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -17,6 +18,7 @@ use tokio::sync::mpsc;
 use tonic::codec::{DecodeBuf, Decoder, Streaming};
 use tonic::{Code, Status};
 
+use crate::limits::Limits;
 use crate::trouble::{fitting, internal};
 use crate::web::{self, Speech};
 
@@ -106,25 +108,90 @@ pub(crate) trait Coming: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + S
 
 impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static> Coming for B {}
 
-/// Reads messages as the bytes that they are.
-struct Whole;
+/// A body as it is read, whatever it is.
+trait Source: Send {
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>>;
+}
 
-impl Decoder for Whole {
-    type Item = Bytes;
-    type Error = Status;
+impl<B: Coming> Source for Pin<Box<B>> {
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Status>>> {
+        loop {
+            let frame = match ready!(self.as_mut().poll_frame(context)) {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => {
+                    let gone = format!("the other side is gone: {}", error.into());
+                    return Poll::Ready(Some(Err(Status::cancelled(gone))));
+                }
+                Some(Ok(frame)) => frame,
+            };
+            // Trailers say nothing in a request.
+            if let Ok(piece) = frame.into_data() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+        }
+    }
+}
 
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(from.copy_to_bytes(from.remaining())))
+fn malformed(why: impl Display) -> Status {
+    Status::invalid_argument(format!("malformed message: {why}"))
+}
+
+/// The length of a message whose frame is there.
+pub(crate) fn length(frame: &mut impl Buf, limit: usize) -> Result<usize, Status> {
+    let compressed = frame.get_u8();
+    let len = frame.get_u32() as usize;
+    match compressed {
+        0 if len > limit => Err(Status::out_of_range(format!("a message of {len} bytes, of at most {limit}"))),
+        0 => Ok(len),
+        _ => Err(malformed(COMPRESSED)),
+    }
+}
+
+/// Messages as the bytes that they are. Memory is taken for bytes that came, whatever length a message says that it has.
+struct Frames {
+    from: Box<dyn Source>,
+    /// What came, and was not read yet.
+    came: BytesMut,
+    limit: usize,
+}
+
+impl Frames {
+    fn new(body: impl Coming, limit: usize) -> Frames {
+        Frames { from: Box::new(Box::pin(body)), came: BytesMut::new(), limit }
+    }
+
+    /// Whether so many bytes are there; they are waited for.
+    async fn has(&mut self, len: usize) -> Result<bool, Status> {
+        while self.came.len() < len {
+            match poll_fn(|context| self.from.poll_data(context)).await {
+                Some(piece) => self.came.extend_from_slice(&piece?),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next message; none once all were sent. Frames that are none are the client's fault.
+    async fn next(&mut self) -> Result<Option<Bytes>, Status> {
+        const CUT: &str = "it is cut short";
+        if !self.has(FRAME).await? {
+            return if self.came.is_empty() { Ok(None) } else { Err(malformed(CUT)) };
+        }
+        let len = length(&mut self.came, self.limit)?;
+        if !self.has(len).await? {
+            return Err(malformed(CUT));
+        }
+        Ok(Some(self.came.split_to(len).freeze()))
     }
 }
 
 /// The one message of a request, as it came. What a client sends is read to its end before it is answered: frames that come to
 /// a call that is over count as mistakes of the connection.
-pub(crate) async fn whole(body: impl Coming, limit: usize) -> Result<Bytes, Status> {
-    let mut messages = read_by(Whole, body, limit);
-    said(async {
-        let first = messages.message().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
-        match messages.message().await? {
+pub(crate) async fn whole(body: impl Coming, limits: &Limits) -> Result<Bytes, Status> {
+    let mut messages = Frames::new(body, limits.control_message);
+    said(limits, async {
+        let first = messages.next().await?.ok_or_else(|| Status::invalid_argument("the request has no message"))?;
+        match messages.next().await? {
             None => Ok(first),
             Some(_) => Err(Status::invalid_argument("the request has more than one message")),
         }
@@ -132,13 +199,10 @@ pub(crate) async fn whole(body: impl Coming, limit: usize) -> Result<Bytes, Stat
     .await
 }
 
-/// How long a client may take to say what it asks.
-const ASKED: Duration = Duration::from_secs(300);
-
 /// What a client asks, which it says soon.
-pub(crate) async fn said<T>(asked: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+pub(crate) async fn said<T>(limits: &Limits, asked: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
     let late = |_| Err(Status::deadline_exceeded("the request did not come"));
-    tokio::time::timeout(ASKED, asked).await.unwrap_or_else(late)
+    tokio::time::timeout(limits.request, asked).await.unwrap_or_else(late)
 }
 
 /// How long, and up to how many bytes, a call is read that was answered before its end.
@@ -163,7 +227,7 @@ pub(crate) fn drain_up_to(mut body: Incoming, most: usize) {
 }
 
 /// Reads the messages that are left of a call that has ended, beside its answer.
-pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Requests<M>) {
+pub(crate) fn drain_messages<M: prost::Message + Default + 'static>(mut messages: Requests<M>) {
     let (time, most) = DRAINED;
     tokio::spawn(tokio::time::timeout(time, async move {
         let mut left = most >> 10;
@@ -177,28 +241,18 @@ pub(crate) fn drain_messages<M: Send + 'static>(mut messages: Requests<M>) {
 }
 
 /// The messages of a request.
-pub(crate) struct Requests<M>(Streaming<M>);
+pub(crate) struct Requests<M>(Frames, PhantomData<fn() -> M>);
 
-impl<M: 'static> Requests<M> {
-    /// The next message; none once all were sent. Frames that are none are the client's fault.
+impl<M: prost::Message + Default> Requests<M> {
+    /// The next message; none once all were sent.
     pub(crate) async fn message(&mut self) -> Result<Option<M>, Status> {
-        self.0.message().await.map_err(|status| match status.code() {
-            Code::Internal => Status::invalid_argument(format!("malformed message: {}", status.message())),
-            _ => status,
-        })
+        self.0.next().await?.map(read).transpose()
     }
 }
 
 /// The messages of a request, none longer than `limit`.
-pub(crate) fn requests<M: prost::Message + Default + 'static>(body: impl Coming, limit: usize) -> Requests<M> {
-    read_by(Reader(PhantomData), body, limit)
-}
-
-fn read_by<D>(decoder: D, body: impl Coming, limit: usize) -> Requests<D::Item>
-where
-    D: Decoder<Error = Status> + Send + 'static,
-{
-    Requests(Streaming::new_request(decoder, body, None, Some(limit)))
+pub(crate) fn requests<M: prost::Message + Default>(body: impl Coming, limit: usize) -> Requests<M> {
+    Requests(Frames::new(body, limit), PhantomData)
 }
 
 /// The messages of an answer, none longer than `limit`.
@@ -207,8 +261,8 @@ pub(crate) fn responses<M: prost::Message + Default + 'static>(body: Incoming, l
 }
 
 /// The one message of a request.
-pub(crate) async fn one<M: prost::Message + Default>(body: Incoming, limit: usize) -> Result<M, Status> {
-    read(whole(body, limit).await?)
+pub(crate) async fn one<M: prost::Message + Default>(body: Incoming, limits: &Limits) -> Result<M, Status> {
+    read(whole(body, limits).await?)
 }
 
 /// The first message, if there is one, of a call whose client waits for an answer before it sends more.
@@ -346,7 +400,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         for wrong in [&[0, 0, 0][..], &[0, 0, 0, 0, 9, 1], &[1, 0, 0, 0, 0], &[7, 0, 0, 0, 0]] {
             let body = Split::new([Bytes::copy_from_slice(wrong)]);
-            let refused = runtime.block_on(whole(body, 100)).expect_err("it is no message");
+            let refused = runtime
+                .block_on(whole(body, &Limits { control_message: 100, ..Limits::default() }))
+                .expect_err("it is no message");
             assert_eq!(refused.code(), Code::InvalidArgument, "{wrong:?}: {refused}");
         }
     }

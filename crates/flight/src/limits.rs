@@ -23,6 +23,8 @@ pub struct Limits {
     pub keepalive_timeout: Duration,
     /// How long a client may take until it speaks HTTP/2.
     pub handshake: Duration,
+    /// How long a client may take to say what it asks: the one message of its call, or the first of many.
+    pub request: Duration,
     /// How long a call of one answer may take.
     pub unary: Duration,
     /// How long a script of a console may take, with what it waits for its turn.
@@ -79,6 +81,7 @@ impl Default for Limits {
             session: Duration::from_secs(300),
             patience: Duration::from_secs(5),
             hold: Duration::from_secs(300),
+            request: Duration::from_secs(300),
             exports: 100_000,
             upload: 16 << 30,
             login_sessions: 1024,

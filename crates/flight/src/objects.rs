@@ -82,7 +82,7 @@ pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
     answered(AHEAD, |send| async move {
         let mut messages: Requests<StreamRequest> = requests(body, context.shared.limits.control_message);
         let talk = async {
-            let opened = said(messages.message()).await?.and_then(|message| message.connect);
+            let opened = said(&context.shared.limits, messages.message()).await?.and_then(|message| message.connect);
             let connect =
                 opened.ok_or_else(|| Status::invalid_argument("MessageStream: the first message connects"))?;
             let FetchedObject { kind, data, typed_export_ids } =

@@ -113,11 +113,11 @@ async fn run(
         return match call {
             Call::Handshake => flight::handshake(&shared, body).await,
             Call::GetAuthenticationConstants => {
-                let _: Empty = one(body, shared.limits.control_message).await?;
+                let _: Empty = one(body, &shared.limits).await?;
                 Ok(Answers::once(&authentication()))
             }
             Call::GetConsoleTypes => {
-                let _: Empty = one(body, shared.limits.control_message).await?;
+                let _: Empty = one(body, &shared.limits).await?;
                 Ok(Answers::once(&shared.consoles.types()))
             }
             _ => {
@@ -126,15 +126,17 @@ async fn run(
             }
         };
     };
-    let limit = shared.limits.control_message;
     let context = Context { shared, session };
     match call {
-        Call::Handshake => flight::shaken(body, limit).await,
+        Call::Handshake => flight::shaken(&context, body).await,
         Call::DoPut => Ok(flight::put(context, body)),
         Call::DoExchange => Ok(exchange::exchange(context, body)),
         Call::MessageStream => Ok(objects::stream(context, body)),
         Call::AutoCompleteStream => Ok(console::complete(context, body)),
-        _ => asked(context, call, whole(body, limit).await?).await,
+        _ => {
+            let message = whole(body, &context.shared.limits).await?;
+            asked(context, call, message).await
+        }
     }
 }
 

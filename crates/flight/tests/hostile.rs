@@ -4,10 +4,11 @@ mod exchange;
 mod random;
 mod wire;
 
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use flight::limits::Limits;
-use flight::{Access, CALLS, Catalog, Options, Server};
+use flight::{Access, CALLS, Catalog, Interpreter, Options, Ran, Script, Server};
 use http::Request;
 use http_body::Frame;
 use hyper::client::conn::http2::SendRequest;
@@ -45,9 +46,13 @@ impl http_body::Body for Open {
 }
 
 fn server(limits: Limits) -> Server {
+    server_with(limits, None)
+}
+
+fn server_with(limits: Limits, console: Option<Arc<dyn Interpreter>>) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
     Server::start(
-        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console: None },
+        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console },
         Arc::new(Catalog::default()),
     )
     .expect("a server")
@@ -184,7 +189,7 @@ fn a_call_that_is_never_finished_ends() {
         let nothing = Nothing::default();
         let mut open =
             exchange::Exchange::open(&mut client, "/arrow.flight.protocol.FlightService/DoExchange", &nothing).await;
-        // An exchange may be open for ever; a call of one answer may not.
+        // An exchange may wait for what it asks as long as `request` says; a call of one answer ends with `unary`.
         let request = Request::post(format!("http://tickframe{CONSTANTS}")).header("content-type", "application/grpc");
         let request = request.body(Body::new(Open)).expect("a request");
         let answered = tokio::time::timeout(Duration::from_secs(5), client.send_request(request)).await;
@@ -196,6 +201,113 @@ fn a_call_that_is_never_finished_ends() {
         open.say(&nothing);
         let ended = tokio::time::timeout(Duration::from_secs(5), open.next()).await.expect("it is told");
         assert_eq!(ended.map_err(|status| status.code()), Err(Code::InvalidArgument));
+        is_served(server.address()).await;
+    });
+}
+
+#[test]
+fn who_does_not_say_what_it_asks_is_not_waited_for() {
+    let server = server(Limits { request: Duration::from_millis(100), ..Limits::default() });
+    run(async {
+        let mut client = connect(server.address()).await;
+        let nothing = Nothing::default();
+        let mut exchange =
+            exchange::Exchange::open(&mut client, "/arrow.flight.protocol.FlightService/DoExchange", &nothing).await;
+        let ended = tokio::time::timeout(Duration::from_secs(5), exchange.next()).await.expect("the server ends it");
+        assert_eq!(ended.map_err(|status| status.code()), Err(Code::DeadlineExceeded));
+        for path in [FLIGHTS, CONSTANTS, "/io.deephaven.proto.backplane.grpc.TableService/Batch"] {
+            let request = Request::post(format!("http://tickframe{path}")).header("content-type", "application/grpc");
+            let request = request.body(Body::new(Open)).expect("a request");
+            let answered = tokio::time::timeout(Duration::from_secs(5), client.send_request(request)).await;
+            let response = answered.expect("the server ends it").expect("an answer");
+            let status = Status::from_header_map(response.headers()).expect("a status");
+            assert_eq!((status.code(), status.message()), (Code::DeadlineExceeded, "the request did not come"));
+        }
+        is_served(server.address()).await;
+    });
+}
+
+/// Runs scripts that end when they are told to; one of no text ends by itself.
+#[derive(Default)]
+struct Endless {
+    told: Mutex<HashSet<u64>>,
+    changed: Condvar,
+}
+
+impl Interpreter for Endless {
+    fn language(&self) -> &'static str {
+        "endless"
+    }
+
+    fn run(&self, script: Script) -> Ran {
+        let mut told = self.told.lock().expect("nothing fails");
+        while !script.code.is_empty() && !told.contains(&script.number) {
+            told = self.changed.wait(told).expect("nothing fails");
+        }
+        Ran::default()
+    }
+
+    fn interrupt(&self, number: u64) {
+        self.told.lock().expect("nothing fails").insert(number);
+        self.changed.notify_all();
+    }
+}
+
+#[test]
+fn a_script_ends_when_its_time_is_over() {
+    let interpreter = Arc::new(Endless::default());
+    let limits = Limits { script: Duration::from_millis(150), ..Limits::default() };
+    let server = server_with(limits, Some(interpreter.clone()));
+    run(async {
+        let mut client = connect(server.address()).await;
+        let console = field(1, &[b"e".as_slice(), &1_i32.to_le_bytes()].concat());
+        let begun = [field(1, &console), field(2, b"endless")].concat();
+        let service = "/io.deephaven.proto.backplane.script.grpc.ConsoleService";
+        let started = call(&mut client, &format!("{service}/StartConsole"), framed(&begun)).await;
+        assert_eq!(started, Some(Code::Ok));
+        let execute = |code: &[u8]| framed(&[field(1, &console), field(3, code)].concat());
+        let path = format!("{service}/ExecuteCommand");
+        let request = Request::post(format!("http://tickframe{path}")).header("content-type", "application/grpc");
+        let request = request.body(Body::new(http_body_util::Full::new(execute(b"for ever")))).expect("a request");
+        let answered = tokio::time::timeout(Duration::from_secs(5), client.send_request(request)).await;
+        let response = answered.expect("the server ends it").expect("an answer");
+        let status = Status::from_header_map(response.headers()).expect("a status");
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        // It was told to end, and the next one has its turn.
+        let mut next = None;
+        for _ in 0..50 {
+            next = call(&mut client, &path, execute(b"")).await;
+            if next == Some(Code::Ok) {
+                break;
+            }
+        }
+        assert_eq!(next, Some(Code::Ok));
+        assert_eq!(interpreter.told.lock().expect("nothing fails").len(), 1);
+    });
+}
+
+#[test]
+fn an_upload_is_as_long_as_the_limit_and_no_longer() {
+    const MOST: usize = 1000;
+    let server = server(Limits { upload: MOST as u64, ..Limits::default() });
+    let schema = Schema::new(vec![Field::new("x", DataType::Int64, true)]);
+    let mut tracker = arrow_ipc::writer::DictionaryTracker::new(false);
+    let schema = arrow_ipc::writer::IpcDataGenerator::default()
+        .schema_to_bytes_with_dictionary_tracker(&schema, &mut tracker, &arrow_ipc::writer::IpcWriteOptions::default())
+        .ipc_message;
+    run(async {
+        let mut client = connect(server.address()).await;
+        for (name, bytes, ends) in [("at", MOST, Code::Ok), ("above", MOST + 1, Code::ResourceExhausted)] {
+            let descriptor = [&[0x08, 1][..], &field(3, b"scope"), &field(3, name.as_bytes())].concat();
+            let first = [field(1, &descriptor), field(2, &schema)].concat();
+            let mut body = framed(&first).to_vec();
+            for part in [MOST / 2, bytes - MOST / 2] {
+                body.extend(framed(&field(1000, &vec![0; part])));
+            }
+            let ended = call(&mut client, "/arrow.flight.protocol.FlightService/DoPut", body.into()).await;
+            assert_eq!(ended, Some(ends), "{name}");
+            assert_eq!(server.catalog().get(name).is_some(), ends == Code::Ok, "{name}");
+        }
         is_served(server.address()).await;
     });
 }

@@ -219,6 +219,7 @@ impl PyFlightServer {
             ("unary", limits.unary.as_millis() as u64),
             ("script", limits.script.as_millis() as u64),
             ("sessions", limits.sessions as u64),
+            ("request", limits.request.as_millis() as u64),
             ("session", limits.session.as_millis() as u64),
             ("patience", limits.patience.as_millis() as u64),
             ("hold", limits.hold.as_millis() as u64),

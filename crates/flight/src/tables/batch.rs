@@ -9,11 +9,11 @@
 use std::collections::HashMap;
 
 use engine::{Call, Table};
-use formula::Checked;
+use formula::{Checked, Expr};
 use prost::Message as _;
 use tonic::{Code, Status};
 
-use super::formulas::checked;
+use super::formulas::Formulas;
 use super::messages::{Batch, Created, Operation, Reference, TableReference};
 use super::steps::Steps;
 use super::{created, operations, run, table_behind, told_of};
@@ -66,6 +66,20 @@ impl Sources {
         self.shapes.insert(of.identity(), shape.clone());
         Ok(shape)
     }
+}
+
+/// The formulas of an operation over a table, as they were checked; none where one is wrong.
+fn checked(operation: &Operation, over: &Table) -> Vec<Checked> {
+    use Operation::{LazyUpdate, Select, SelectDistinct, Update, UpdateView, View, Where};
+    let mut formulas = Formulas::new(METHOD, over);
+    let each: Result<Vec<Expr>, Status> = match operation {
+        Where(of) => of.texts.iter().map(|text| formulas.filter(text)).collect(),
+        Update(of) | LazyUpdate(of) | View(of) | UpdateView(of) | Select(of) | SelectDistinct(of) => {
+            of.texts.iter().map(|text| formulas.column(text)).collect()
+        }
+        _ => return Vec::new(),
+    };
+    each.map_or_else(|_| Vec::new(), |_| formulas.call().formulas)
 }
 
 /// A batch that runs.
@@ -151,14 +165,16 @@ impl Running<'_> {
     /// Makes a table of a step, or draws it.
     async fn step(&mut self, at: usize) -> Result<Done, Status> {
         let steps = self.steps;
-        if !steps.made[at] {
-            if let Ok(drawn) = self.drawn(at).await {
-                return Ok(Done::Drawn(drawn));
-            }
-        } else if steps.below(at).any(|below| matches!(&self.done[below], Some(Ok(Done::Drawn(_))))) {
-            if let Ok(made) = self.planned(at).await {
-                return Ok(Done::Made(made));
-            }
+        let is_drawn = |below: usize| matches!(&self.done[below], Some(Ok(Done::Drawn(_))));
+        let done = if !steps.made[at] {
+            self.drawn(at).await.map(Done::Drawn).ok()
+        } else if steps.below(at).any(is_drawn) {
+            self.planned(at).await.map(Done::Made).ok()
+        } else {
+            None
+        };
+        if let Some(done) = done {
+            return Ok(done);
         }
         self.one_by_one(at).await.map(Done::Made)
     }

@@ -8,8 +8,6 @@ use engine::{Call, Table};
 use formula::{Checked, Expr, Formula, FormulaError, Function, Names, Purpose};
 use tonic::Status;
 
-use super::messages::Operation;
-
 /// A refusal that names the operation.
 pub(crate) fn refused(operation: &str, why: impl std::fmt::Display) -> Status {
     Status::invalid_argument(format!("{operation}: {why}"))
@@ -110,20 +108,6 @@ impl<'a> Formulas<'a> {
     pub(crate) fn call(self) -> Call {
         Call { method: self.operation.into(), location: None, formulas: self.checked }
     }
-}
-
-/// The formulas of an operation over a table, as they were checked; none where one is wrong.
-pub(super) fn checked(operation: &Operation, over: &Table) -> Vec<Checked> {
-    use Operation::{LazyUpdate, Select, SelectDistinct, Update, UpdateView, View, Where};
-    let mut formulas = Formulas::new("formulas", over);
-    let each: Result<Vec<Expr>, Status> = match operation {
-        Where(of) => of.texts.iter().map(|text| formulas.filter(text)).collect(),
-        Update(of) | LazyUpdate(of) | View(of) | UpdateView(of) | Select(of) | SelectDistinct(of) => {
-            of.texts.iter().map(|text| formulas.column(text)).collect()
-        }
-        _ => return Vec::new(),
-    };
-    each.map_or_else(|_| Vec::new(), |_| formulas.checked)
 }
 
 /// What a formula means where the columns are not known.

@@ -35,6 +35,7 @@ pub(crate) struct Created {
     pub(crate) schema_header: Bytes,
     #[prost(bool, tag = "5")]
     pub(crate) is_static: bool,
+    /// The number of rows; -1 for a step of a batch of which no table is made.
     #[prost(sint64, tag = "6")]
     pub(crate) size: i64,
 }

@@ -7,6 +7,9 @@ use tonic::Status;
 
 use super::messages::{Operation, Request};
 
+/// Steps of one plan at most: what is looked for in a plan costs more than its length.
+const PLAN: usize = 128;
+
 /// The steps of a batch.
 pub(super) struct Steps {
     pub(super) operations: Vec<Operation>,
@@ -133,10 +136,13 @@ fn asked_for(operations: &[Operation], order: &[usize], same: &[usize]) -> Vec<b
     asked
 }
 
-/// Of which operations a table is made: of those that have a number, that several stand on, and whose rows another looks at.
+/// Of which operations a table is made: of those that have a number, that several stand on, and whose rows another looks at; and
+/// of those on which a plan would be too long.
 fn tables(operations: &[Operation], order: &[usize], same: &[usize], asked: &[bool]) -> Vec<bool> {
     let mut made: Vec<bool> = operations.iter().map(|operation| !is_plain(operation)).collect();
     let mut uses = vec![0_u32; operations.len()];
+    // How many steps are in the plan of each.
+    let mut steps = vec![1_usize; operations.len()];
     for at in order.iter().copied() {
         let operation = &operations[at];
         made[same[at]] |= operation.ends().0.is_some();
@@ -144,9 +150,12 @@ fn tables(operations: &[Operation], order: &[usize], same: &[usize], asked: &[bo
             continue;
         }
         let below: BTreeSet<usize> = operation.places().map(|place| same[place as usize]).collect();
+        let in_plan = below.iter().filter(|below| !made[**below]).map(|below| steps[*below]).sum::<usize>();
+        let is_long = asked[at] && in_plan >= PLAN;
+        steps[at] = if is_long { 1 } else { 1 + in_plan };
         for below in below {
             uses[below] += u32::from(asked[at]);
-            made[below] |= uses[below] > 1 || !is_plain(operation);
+            made[below] |= uses[below] > 1 || !is_plain(operation) || is_long;
         }
     }
     made
@@ -156,7 +165,7 @@ fn tables(operations: &[Operation], order: &[usize], same: &[usize], asked: &[bo
 mod tests {
     use tonic::Code;
 
-    use super::super::messages::{Empty, Fetch, OfRows, Plain, TableReference};
+    use super::super::messages::{Empty, Fetch, Merge, OfRows, Plain, TableReference};
     use super::*;
     use crate::proto::Ticket;
 
@@ -226,6 +235,19 @@ mod tests {
         assert_eq!(of.made, [true, true, true, true, false]);
         let still = Operation::Snapshot(Plain { source: on(1), ..Plain::default() });
         assert_eq!(steps(vec![empty(), head_of(0), still]).made, [true, true, true]);
+    }
+
+    #[test]
+    fn a_plan_has_an_end() {
+        let last = 3 * PLAN as i32;
+        let chain = (0..last).map(|at| if at == 0 { empty() } else { head_of(at - 1) });
+        let made = steps(chain.chain([numbered(head_of(last - 1))]).collect()).made;
+        let places: Vec<usize> = made.iter().enumerate().filter(|(_, made)| **made).map(|(at, _)| at).collect();
+        assert_eq!(places, [0, PLAN, 2 * PLAN, 3 * PLAN]);
+        let wide: Vec<Operation> = (0..200).map(|rows| Operation::Head(OfRows { rows, ..OfRows::default() })).collect();
+        let sources = (0..200).filter_map(on).collect();
+        let merged = Operation::Merge(Merge { sources, result: Some(Ticket::default()), ..Merge::default() });
+        assert!(steps(wide.into_iter().chain([merged]).collect()).made.iter().all(|made| *made));
     }
 
     #[test]

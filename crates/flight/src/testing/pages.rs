@@ -16,6 +16,7 @@ use tonic::Status;
 use crate::begin::{self, Speech};
 use crate::data_messages::DataMessages;
 use crate::frames::{Answers, requests};
+use crate::limits::Limits;
 use crate::proto::FlightData;
 use crate::{frames, web};
 
@@ -79,7 +80,7 @@ pub struct Rows {
 
 /// The one message of a call.
 pub async fn whole(body: Split, limit: usize) -> Result<Bytes, Status> {
-    frames::whole(body, limit).await
+    frames::whole(body, &Limits { control_message: limit, ..Limits::default() }).await
 }
 
 /// The messages of a call as most calls read them, and the error that ends them.
