@@ -690,6 +690,39 @@ def test_a_call_that_is_cancelled_leaves_nothing(apart, name):
     assert is_served(apart)
 
 
+#: Settings of a client that takes no bytes of answers yet.
+TAKES_NOTHING = h2.PREFACE + h2.frame(h2.SETTINGS, 0, 0, b"\0\4\0\0\0\0")
+
+
+@pytest.mark.parametrize("name", ["FetchObject", "MessageStream"])
+def test_a_number_that_nobody_was_told_is_let_go(srv, ann, name):
+    given = connects(b"s/parts")
+    given = given[2:] if name == "FetchObject" else given
+    before = srv.counters["exports"]
+    with h2.Wire(srv, TAKES_NOTHING) as wire:
+        wire.send(b"".join(h2.call(2 * n + 1, OBJECTS + name, ann.token, given) for n in range(20)))
+        settled(lambda: srv.counters["exports"] == before + 20)
+        wire.send(b"".join(h2.frame(h2.RST_STREAM, 0, 2 * n + 1, struct.pack(">I", h2.CANCEL)) for n in range(10)))
+        settled(lambda: srv.counters["exports"] == before + 10)
+        assert wire.lives()
+    # Those that hang up say nothing more.
+    settled(lambda: srv.counters["exports"] == before)
+
+
+def test_a_number_that_was_told_stays_until_it_is_released(srv, ann):
+    before = srv.counters["exports"]
+    stream = ann.begins(OBJECTS + "MessageStream", connects(b"s/parts"))
+    (reference,) = object_pb2.StreamResponse.FromString(next(stream)).data.exported_references
+    stream.cancel()
+    (fetched,) = ann.asks(OBJECTS + "FetchObject", connects(b"s/parts")[2:])
+    (other,) = object_pb2.FetchObjectResponse.FromString(fetched).typed_export_ids
+    assert srv.counters["exports"] == before + 2
+    for told in (reference, other):
+        assert ann.code(FLIGHT + "DoGet", b"\x0a\x05" + told.ticket.ticket) == ("OK", "")
+        ann.asks(SESSION + "Release", session_pb2.ReleaseRequest(id=told.ticket).SerializeToString())
+    assert srv.counters["exports"] == before
+
+
 @pytest.mark.parametrize("name", [name for name in STREAMS if "DoExchange" in name and "rows" not in name])
 def test_a_follower_that_is_cancelled_gives_its_place_back(srv, ann, name):
     path, given = STREAMS[name]
@@ -723,6 +756,35 @@ def test_a_batch_that_is_cancelled_is_made_all_the_same_and_ends_with_its_sessio
     login.close()
     with pytest.raises(grpc.RpcError):
         list(waiting)
+
+
+# Many followers
+
+#: Bytes of a follower of a thousand rows that does not read.
+FOLLOWS = 256 << 10
+
+
+def test_a_thousand_followers_that_come_and_come_again_leave_others_served(apart):
+    if h2.files(4000) < 3000:
+        pytest.fail("this machine gives too few files: ulimit -n 4000")
+    asks = h2.message(h2.subscribed(b"s/live"))
+    begun = h2.frame(h2.HEADERS, h2.END_HEADERS, 1, h2.fields(h2.asked(FLIGHT + "DoExchange", apart.token)))
+    begin = h2.PREFACE + h2.SETTINGS_SENT + begun + h2.frame(h2.DATA, 0, 1, asks)
+    before = apart.memory()
+    for _ in range(3):
+        with contextlib.ExitStack() as held:
+            wires = [held.enter_context(h2.Wire(apart, begin)) for _ in range(1000)]
+            assert is_served(apart)
+            # Each has its first rows.
+            until = time.monotonic() + 4 * SLACK
+            for wire in wires:
+                told = wire.until(lambda each: each.kind == h2.DATA and each.stream == 1, until - time.monotonic())
+                assert told is not None
+            assert follows(apart, 3) < SLACK
+            assert apart.memory() - before < FOLLOWS * len(wires)
+        # All hang up at once, and the next come at once.
+        assert is_served(apart)
+    settled(lambda: apart.memory() - before < GROWTH, 2 * SLACK)
 
 
 # What began first

@@ -276,18 +276,31 @@ pub(crate) async fn opening<M: prost::Message + Default + 'static>(
     Ok(first)
 }
 
+/// What is kept for whoever is told of it.
+pub(crate) trait Kept: Send {
+    /// The answer that tells of it is on its way. One that is dropped before that was told to nobody.
+    fn told(self: Box<Self>);
+}
+
 /// What is sent back: messages that are there, and those that come; at the end, how it went.
 pub(crate) struct Answers {
     pieces: VecDeque<Bytes>,
     rest: Option<mpsc::Receiver<Result<Message, Status>>>,
     ended: bool,
     speech: Speech,
+    /// For whoever is told by the messages that are there.
+    kept: Option<Box<dyn Kept>>,
 }
 
 impl Answers {
     /// Nothing but a good end.
     pub(crate) fn none() -> Answers {
-        Answers { pieces: VecDeque::new(), rest: None, ended: false, speech: Speech::Grpc }
+        Answers { pieces: VecDeque::new(), rest: None, ended: false, speech: Speech::Grpc, kept: None }
+    }
+
+    /// With what is kept for whoever is told.
+    pub(crate) fn keeping(self, kept: impl Kept + 'static) -> Answers {
+        Answers { kept: Some(Box::new(kept)), ..self }
     }
 
     pub(crate) fn once(message: &impl prost::Message) -> Answers {
@@ -336,6 +349,10 @@ impl Body for Answers {
         loop {
             if let Some(piece) = this.pieces.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            // Whoever asks for more has sent what there was.
+            if let Some(kept) = this.kept.take() {
+                kept.told();
             }
             if this.ended {
                 return Poll::Ready(None);

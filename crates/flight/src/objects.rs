@@ -15,13 +15,14 @@ use tonic::Status;
 
 use crate::catalog::Object;
 use crate::context::{Context, changing, engine_error};
-use crate::frames::{Answers, Requests, answered, drain_messages, framed, requests, said};
+use crate::frames::{Answers, Kept, Message, Requests, answered, drain_messages, framed, requests, said};
 use crate::ipc::encapsulated;
-use crate::pace::while_there;
+use crate::pace::{over, while_there};
 use crate::proto::{
     FetchObject, FetchedObject, ObjectData, PartitionedDescriptor, StreamRequest, StreamResponse, Ticket, TypedTicket,
 };
 use crate::race::{First, first};
+use crate::sessions::{Session, let_go};
 use crate::tables::made_columns;
 use crate::tickets::{Named, of_ticket};
 use crate::trouble::internal;
@@ -31,8 +32,29 @@ const AHEAD: usize = 2;
 /// The column that stands for the tables themselves.
 const CONSTITUENT: &str = "__CONSTITUENT__";
 
+/// A number of the server's, which its client does not know before it is told. Where nobody was told, it is let go.
+struct Handed {
+    session: Arc<Session>,
+    id: i32,
+    is_told: bool,
+}
+
+impl Kept for Handed {
+    fn told(mut self: Box<Self>) {
+        self.is_told = true;
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        if !self.is_told {
+            let_go(self.session.exports.release(self.id));
+        }
+    }
+}
+
 /// What is told of an object: its type, its description, and the table behind it.
-async fn told(context: &Context, of: Option<&TypedTicket>) -> Result<FetchedObject, Status> {
+async fn told(context: &Context, of: Option<&TypedTicket>) -> Result<(FetchedObject, Handed), Status> {
     let of = of.ok_or_else(|| Status::invalid_argument("the request names no object"))?;
     let ticket = of.ticket.clone().unwrap_or_default().ticket;
     let object = context.object("sourceId", of_ticket("sourceId", &ticket)?).await?;
@@ -49,9 +71,10 @@ async fn told(context: &Context, of: Option<&TypedTicket>) -> Result<FetchedObje
         }
     };
     let id = context.session.exports.hand_out(table)?;
+    let handed = Handed { session: context.session.clone(), id, is_told: false };
     let ticket = Some(Ticket { ticket: Named::Export(id).ticket() });
     let typed_export_ids = vec![TypedTicket { ticket, kind: "Table".to_owned() }];
-    Ok(FetchedObject { kind: kind.to_owned(), data, typed_export_ids })
+    Ok((FetchedObject { kind: kind.to_owned(), data, typed_export_ids }, handed))
 }
 
 fn described(of: &Arc<Partitioned>) -> Result<(Bytes, Object), Status> {
@@ -74,7 +97,8 @@ fn described(of: &Arc<Partitioned>) -> Result<(Bytes, Object), Status> {
 
 /// Tells of an object once.
 pub(crate) async fn fetch(context: &Context, of: FetchObject) -> Result<Answers, Status> {
-    Ok(Answers::once(&told(context, of.source_id.as_ref()).await?))
+    let (fetched, handed) = told(context, of.source_id.as_ref()).await?;
+    Ok(Answers::once(&fetched).keeping(handed))
 }
 
 /// Tells of an object, and ends when the client does.
@@ -85,11 +109,17 @@ pub(crate) fn stream(context: Context, body: Incoming) -> Answers {
             let opened = said(&context.shared.limits, messages.message()).await?.and_then(|message| message.connect);
             let connect =
                 opened.ok_or_else(|| Status::invalid_argument("MessageStream: the first message connects"))?;
-            let FetchedObject { kind, data, typed_export_ids } =
+            let (FetchedObject { kind, data, typed_export_ids }, handed) =
                 while_there(&context, &send, told(&context, connect.source_id.as_ref())).await?;
             let data = Some(ObjectData { payload: data, references: typed_export_ids });
             if send.send(Ok(framed(&StreamResponse { data }))).await.is_err() {
                 return Ok(());
+            }
+            // A message of nothing is taken when the one before it is on its way.
+            _ = send.send(Ok(Message::new())).await;
+            match first(send.reserve_many(AHEAD), over(&context)).await {
+                First::Left(Ok(_)) => Box::new(handed).told(),
+                First::Left(Err(_)) | First::Right(_) => return Ok(()),
             }
             let ended = async { first(context.session.over(), context.shared.stopped()).await };
             let quiet = async { first(send.closed(), ended).await };
