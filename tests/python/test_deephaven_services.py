@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.flight as fl
 import pytest
 from deephaven_core.proto import (
+    inputtable_pb2,
+    inputtable_pb2_grpc,
     object_pb2,
     object_pb2_grpc,
     partitionedtable_pb2,
@@ -386,3 +388,32 @@ def test_sizes_of_exports_are_told_and_told_again(wire, session, trades):
     static = session.import_table(pa.table({"x": [1, 2, 3]}))
     assert size_of(static) == 3
     stream.cancel()
+
+
+@pytest.mark.parametrize("kind", ["in_memory_append_only", "in_memory_key_backed", "blink"])
+def test_an_input_table_takes_unions(wire, kind):
+    """Of a union there is no key and no order, which is told where one is asked for."""
+    kinds, offsets = pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32())
+    cells = pa.UnionArray.from_dense(kinds, offsets, [pa.array([7]), pa.array(["x"])])
+    rows = pa.table({"n": [1, 2], "u": cells})
+    sent = wire.session.make_export_ticket()
+    options = fl.FlightCallOptions(headers=wire.metadata)
+    descriptor = fl.FlightDescriptor.for_path("export", str(int.from_bytes(sent.bytes[1:], "little")))
+    writer, _ = wire.flight.do_put(descriptor, rows.schema, options)
+    with writer:
+        writer.write_table(rows)
+    schema = rows.schema.serialize().to_pybytes()
+
+    def made(keys):
+        given = {kind: {"key_columns": keys} if kind == "in_memory_key_backed" else {}}
+        request = table_pb2.CreateInputTableRequest(result_id=wire.number(), schema=schema, kind=given)
+        return wire.call(TABLES, "CreateInputTable", request)
+
+    table = made(["n"])
+    add = inputtable_pb2.AddTableRequest(input_table=table.result_id.ticket, table_to_add=sent.pb_ticket)
+    wire.call(inputtable_pb2_grpc.InputTableServiceStub, "AddTableToInputTable", add)
+    if kind != "blink":
+        assert wire.rows(table) == rows.to_pylist()
+    if kind == "in_memory_key_backed":
+        with pytest.raises(grpc.RpcError, match='column "u" holds Union'):
+            made(["u"])

@@ -14,6 +14,7 @@ import pyarrow.flight as fl
 import pytest
 
 import tickframe as tf
+from http2_by_hand import asking
 
 ROWS = pa.table(
     {
@@ -388,6 +389,69 @@ def test_no_thread_is_there_before_the_server_and_none_after():
     assert done.returncode == 0, done.stderr
 
 
+def test_an_import_begins_no_thread_and_opens_no_socket():
+    """No runtime either, which waits on descriptors of its own."""
+    code = (
+        "import os, pathlib, threading\n"
+        "def threads(): return sorted(p.read_text().strip() for p in pathlib.Path('/proc/self/task').glob('*/comm'))\n"
+        "def opened():\n"
+        "    for name in os.listdir('/proc/self/fd'):\n"
+        "        try: where = os.readlink(f'/proc/self/fd/{name}')\n"
+        "        except OSError: continue\n"
+        "        if where.startswith(('socket:', 'anon_inode:')): yield where.split(':')[0] + where.split(':')[1][:8]\n"
+        "def state(): return len(threads()), threading.active_count(), sorted(opened())\n"
+        "before = state()\n"
+        "import tickframe as tf\n"
+        "assert state() == before, (before, state(), threads())\n"
+        "srv = tf.serve(token='a-token')\n"
+        "serving = state()\n"
+        "assert serving[0] > before[0] and len(serving[2]) > len(before[2]), serving\n"
+        "con = tf.connect(srv.url, 'a-token', graph=tf.Graph())\n"
+        "assert state()[0] > serving[0], (serving, state())\n"
+        "con.close()\n"
+        "srv.stop()\n"
+        "assert state()[2] == before[2], (before, state())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def unions():
+    kinds, offsets = pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32())
+    return {
+        "dense": pa.UnionArray.from_dense(kinds, offsets, [pa.array([1, 2]), pa.array(["x"])]),
+        "sparse": pa.UnionArray.from_sparse(kinds, [pa.array([1, 0, 2]), pa.array(["", "x", ""])]),
+    }
+
+
+@pytest.mark.parametrize("mode", ["dense", "sparse"])
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "in lists"])
+def test_a_union_is_carried_as_it_is(srv, client, mode, nested):
+    """It has no operations of its own; rows that have one are filtered, sorted and sent like others."""
+    cells = unions()[mode]
+    if nested:
+        cells = pa.ListArray.from_arrays(pa.array([0, 1, 1, 3], pa.int32()), cells)
+    name = f"union {mode} {nested}"
+    sent = pa.table({"n": [1, 2, 3], "u": cells})
+    upload(client, srv, name, sent)
+    got = client.do_get(fl.Ticket(f"s/{name}".encode()), headers(srv.token)).read_all()
+    got.validate(full=True)
+    assert (got.to_pylist(), got.schema.types) == (sent.to_pylist(), sent.schema.types)
+    turned = srv.tables[name].filter(tf.col("n") > 1).sort("n", descending=True).to_arrow()
+    assert turned["u"].to_pylist() == sent["u"].to_pylist()[:0:-1]
+    graph = tf.Graph()
+    fed = tf.append_table(sent.schema, graph=graph)
+    fed.append(got)
+    graph.step()
+    assert fed.to_arrow()["u"].to_pylist() == sent["u"].to_pylist()
+    # Barrage has no union: who follows the table is told which column it is.
+    writer, reader = client.do_exchange(fl.FlightDescriptor.for_command(b"dphn"), headers(srv.token))
+    writer.write_metadata(asking("subscription", f"s/{name}".encode()))
+    for ends in (reader.read_chunk, writer.close):
+        with pytest.raises(pa.ArrowInvalid, match='column "u": Barrage does not carry the type'):
+            ends()
+
+
 def test_a_child_that_ends_leaves_its_parents_server_alone(srv, client):
     # A fork of its own: this process has threads of other tests.
     code = (
@@ -440,6 +504,7 @@ def test_the_limits_are_told_by_name(srv):
         "keepalive_interval": 20_000,
         "keepalive_timeout": 10_000,
         "handshake": 5_000,
+        "request": 300_000,
         "unary": 300_000,
         "script": 3_600_000,
         "sessions": 4096,
@@ -518,7 +583,6 @@ T = tf.table({"x": [1]})
         ({"token": {"a": "x y"}}, tf.errors.InvalidOperationError, "no spaces"),
         (
             {"token": 5},
-        "request": 300_000,
             tf.errors.TypeMismatchError,
             "token must be a string, a mapping of names to strings, None or False",
         ),

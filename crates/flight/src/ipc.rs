@@ -242,7 +242,8 @@ fn asked(rows: i64) -> Result<(), Status> {
 mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{Int64Array, StringArray};
+    use arrow_array::{Int64Array, StringArray, UnionArray};
+    use arrow_schema::{DataType, Field, UnionFields};
     use prost::Message as _;
 
     use super::*;
@@ -291,6 +292,47 @@ mod tests {
     fn a_schema_goes_alone() {
         let messages = sent(Encoder::new(&batch(1).schema()).and_then(Encoder::finish).expect("messages"));
         assert_eq!(messages.len(), 1);
+    }
+
+    /// Cells of several types, dense or not.
+    fn union(dense: bool) -> RecordBatch {
+        let fields = UnionFields::try_new(
+            [0, 1],
+            [Field::new("n", DataType::Int64, true), Field::new("s", DataType::Utf8, true)],
+        );
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "z"]));
+        let offsets = dense.then(|| vec![2, 0, 1].into());
+        let cells = UnionArray::try_new(fields.expect("two"), vec![0, 1, 0].into(), offsets, vec![numbers, texts]);
+        RecordBatch::try_from_iter([("u", Arc::new(cells.expect("sound")) as ArrayRef)]).expect("one column")
+    }
+
+    #[test]
+    fn unions_come_back_as_they_went_and_broken_ones_are_refused() {
+        for batch in [union(true), union(false)] {
+            let messages = sent(Encoder::new(&batch.schema()).and_then(|mut of| of.encode(&batch)).expect("messages"));
+            let read = |body: &[u8]| {
+                let mut received = Received::default();
+                received.read(&messages[0].data_header, Buffer::default()).expect("a schema");
+                received.read(&messages[1].data_header, Buffer::from(body))
+            };
+            let body = messages[1].data_body.to_vec();
+            assert_eq!(read(&body).ok().flatten(), Some(batch));
+            // The kinds of the cells stand first, then perhaps their places.
+            let mut refused = 0;
+            for at in 0..body.len() {
+                for with in [2, 0x7f, 0x80, 0xff] {
+                    let mut wrong = body.clone();
+                    wrong[at] = with;
+                    match read(&wrong) {
+                        Err(_) => refused += 1,
+                        // Nothing in it leads beyond its end.
+                        Ok(read) => drop(format!("{:?}", read.expect("rows"))),
+                    }
+                }
+            }
+            assert!(refused >= 3 * 4, "{refused}");
+        }
     }
 
     #[test]
