@@ -16,6 +16,7 @@ SOURCES = {
     "Tables": "tables/messages.rs",
     "Aggregations and running values": "tables/specs.rs",
     "Structured filters": "tables/conditions.rs",
+    "Files that clients keep": "storage/messages.rs",
 }
 #: A message, or the fields of which one is given.
 DECLARED = re.compile(

@@ -85,7 +85,7 @@ impl World {
         let scope = Scope::new();
         let address = "127.0.0.1:0".parse().expect("an address");
         let (access, limits) = (Access::Anybody, scope::limits());
-        let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None };
+        let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None, storage: None };
         let server = Server::start(options, scope.catalog.clone()).expect("a server");
         World { scope, server }
     }

@@ -294,6 +294,7 @@ class FlightServer:
         resolvers: list[tuple[str, Callable[[str], Any]]],
         graph: Callable[[], Graph],
         console: object | None,
+        storage: str | None,
     ) -> FlightServer: ...
     @property
     def host(self) -> str: ...

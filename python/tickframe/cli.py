@@ -109,7 +109,10 @@ def _serve(given: argparse.Namespace) -> int:
     if given.no_token:
         token = False
     console = given.console or own.get("console", False)
-    with tf.serve(tables, host=host, port=port, token=token, tls=tls, insecure=insecure, console=console) as server:
+    storage = given.storage or own.get("storage")
+    with tf.serve(
+        tables, host=host, port=port, token=token, tls=tls, insecure=insecure, console=console, storage=storage
+    ) as server:
         print(f"serving {', '.join(server.tables) or 'no tables yet'} at {server.url}", flush=True)
         for login, secret in server.tokens.items():
             print(f"token of {login}: {secret}" if login else f"token: {secret}", flush=True)
@@ -142,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="encrypt: two files in PEM form")
     serve.add_argument("--insecure", action="store_true", help="listen on another address, without encryption")
     serve.add_argument("--console", action="store_true", help="let clients run Python in this process")
+    serve.add_argument("--storage", metavar="FOLDER", help="let clients keep files in this folder")
     serve.set_defaults(run=_serve)
     doctor = commands.add_parser("doctor", help="print versions, and each setting with where it comes from")
     doctor.set_defaults(run=_doctor)

@@ -104,7 +104,7 @@ def file_settings() -> dict[str, Any]:
     return given
 
 
-_SERVE = {"tables", "host", "port", "token", "tls", "insecure", "console"}
+_SERVE = {"tables", "host", "port", "token", "tls", "insecure", "console", "storage"}
 
 
 def sources() -> dict[str, tuple[Any, str]]:

@@ -23,6 +23,7 @@ from tickframe import _native, errors
 from tickframe.arguments import instance
 from tickframe.console import Console
 from tickframe.graph import graph_for_source
+from tickframe.paths import path_of
 from tickframe.served import is_served, native_of, value_of
 from tickframe.tokens import Kept
 
@@ -267,6 +268,7 @@ def serve(
     origins: Sequence[str] = (),
     insecure: bool = False,
     console: bool = False,
+    storage: str | os.PathLike[str] | None = None,
 ) -> Server:
     """Serve tables to other processes by Arrow Flight, from threads of its own.
 
@@ -294,6 +296,8 @@ def serve(
         console: Let clients run Python in this process, as whoever started it: in one namespace for all of them, which holds
             the tables by name, ``tf`` and ``graph``. A table that a script names is served from then on. On another
             address than this machine's own it wants ``tls`` and a token.
+        storage: A folder that is there, in which clients keep files by Deephaven's storage service: they list, read, save,
+            move and remove what is in it, and reach nothing outside. Without it they keep none.
 
     Raises:
         TypeMismatchError: Something is not a table, a name or a function.
@@ -301,6 +305,7 @@ def serve(
             be sent.
         ValueError: Certificate or key cannot be read, or they do not belong together.
         OSError: The port is taken, or a file is not there.
+        StorageError: ``storage`` is no folder, or cannot be used.
 
     Examples:
         >>> import tickframe as tf
@@ -333,6 +338,9 @@ def serve(
     pages = _pages(origins)
     if not isinstance(console, bool):
         raise errors.TypeMismatchError(f"serve: console is True or False, not {type(console).__name__}")
+    if storage is not None and not isinstance(storage, (str, os.PathLike)):
+        raise errors.TypeMismatchError(f"serve: storage is a path of a folder, not {type(storage).__name__}")
+    folder = None if storage is None else path_of("serve: storage", storage)
     if not ipaddress.ip_address(address).is_loopback:
         if console and (secret is None or pair is None):
             raise errors.InvalidOperationError(
@@ -355,7 +363,7 @@ def serve(
     scripts = Console(lambda: graph_for_source(graph)) if console else None
     tokens = None if secret is None else list(secret.items())
     native = _native.FlightServer(
-        address, port, tokens, pair, pages, own, lambda: graph_for_source(graph)._native, scripts
+        address, port, tokens, pair, pages, own, lambda: graph_for_source(graph)._native, scripts, folder
     )
     is_here = ipaddress.ip_address(address).is_loopback
     kept = Kept(native.port, secret[""]) if token is None and secret is not None and is_here else None

@@ -146,6 +146,19 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
         assert words in run().stderr.splitlines()[-1]
 
 
+def test_files_are_kept_where_it_is_said(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.py").write_text("x = 1")
+    (tmp_path / "tickframe.toml").write_text('[serve]\nstorage = "files"\n')
+    listed = "/io.deephaven.proto.backplane.grpc.StorageService/ListItems"
+    for given in [["--storage", str(tmp_path / "files")], []]:
+        process, _, url, token = start(tmp_path, *given)
+        with grpc.insecure_channel(url.removeprefix("grpc://")) as channel:
+            answer = channel.unary_unary(listed)(b"", metadata=[("authorization", f"Bearer {token}")], timeout=20)
+        assert b"a.py" in answer
+        end(process)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -158,6 +171,7 @@ def test_settings_of_the_file_hold_without_the_command_line(tmp_path):
         (["json:__name__"], "json:__name__: it is str, neither a table nor a mapping"),
         (["--host", "0.0.0.0"], "wants tls="),
         (["--port", "70000"], "port must be in 0"),
+        (["--storage", "nowhere"], 'cannot keep files in "nowhere"'),
     ],
 )
 def test_a_mistake_is_one_line(given, words, tmp_path, monkeypatch, capsys):

@@ -47,7 +47,10 @@ NOT_SHOWN = {
     "script": "an hour; crates/flight/tests/hostile.rs",
     "session": "five minutes; crates/flight/tests/authentication.rs. What a client is told of it is shown",
     "hold": "five minutes; crates/flight/tests/following.rs",
-    "upload": "16 GiB of rows",
+    "storage": "1 GiB of files; crates/flight/src/storage/tests.rs",
+    "storage_file": "crates/flight/src/storage/tests.rs",
+    "storage_files": "10,000 files; crates/flight/src/storage/tests.rs",
+    "upload": "16 GiB of rows; crates/flight/tests/hostile.rs",
 }
 
 #: Seconds that a machine may hang.

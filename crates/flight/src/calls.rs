@@ -48,6 +48,12 @@ pub enum Call {
     GetPartition,
     FetchObject,
     MessageStream,
+    ListItems,
+    FetchFile,
+    SaveFile,
+    MoveItem,
+    CreateDirectory,
+    DeleteItem,
 }
 
 pub(crate) const FLIGHT: &str = "arrow.flight.protocol.FlightService";
@@ -59,6 +65,7 @@ const PARTITIONED: &str = "io.deephaven.proto.backplane.grpc.PartitionedTableSer
 const OBJECT: &str = "io.deephaven.proto.backplane.grpc.ObjectService";
 pub(crate) const APPLICATION: &str = "io.deephaven.proto.backplane.grpc.ApplicationService";
 const CONSOLE: &str = "io.deephaven.proto.backplane.script.grpc.ConsoleService";
+const STORAGE: &str = "io.deephaven.proto.backplane.grpc.StorageService";
 
 /// Service, method, the call, and whether it may come before a login.
 pub const CALLS: &[(&str, &str, Call, bool)] = &[
@@ -144,6 +151,12 @@ pub const CALLS: &[(&str, &str, Call, bool)] = &[
     (CONSOLE, "AutoCompleteStream", AutoCompleteStream, false),
     (CONSOLE, "CancelAutoComplete", CancelAutoComplete, false),
     (CONSOLE, "BindTableToVariable", BindTableToVariable, false),
+    (STORAGE, "ListItems", ListItems, false),
+    (STORAGE, "FetchFile", FetchFile, false),
+    (STORAGE, "SaveFile", SaveFile, false),
+    (STORAGE, "MoveItem", MoveItem, false),
+    (STORAGE, "CreateDirectory", CreateDirectory, false),
+    (STORAGE, "DeleteItem", DeleteItem, false),
 ];
 
 /// The call behind a path, and whether it may come before a login.

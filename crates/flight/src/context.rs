@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::proto::Ticket;
 use crate::scripts::Consoles;
 use crate::sessions::{Session, Sessions};
+use crate::storage::Storage;
 use crate::tickets::{Named, of_ticket};
 use crate::trouble::{internal, shown};
 
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Limits,
     pub(crate) consoles: Consoles,
+    /// The files that clients keep, if it keeps any.
+    pub(crate) storage: Option<Arc<Storage>>,
     /// Places of connections.
     pub(crate) places: Arc<Semaphore>,
     /// Turns to read tables for those who follow them.
@@ -51,11 +54,17 @@ impl Shared {
             places: Arc::new(Semaphore::new(limits.connections)),
             limits,
             consoles,
+            storage: None,
             reads: Semaphore::new(READS),
             changes: Semaphore::new(CHANGES),
             origins,
             stopping: watch::Sender::new(false),
         }
+    }
+
+    /// With files that clients keep.
+    pub(crate) fn keeping(self, storage: Option<Storage>) -> Shared {
+        Shared { storage: storage.map(Arc::new), ..self }
     }
 
     /// Comes back when the server stops.

@@ -34,6 +34,7 @@ mod scripts;
 mod service;
 mod sessions;
 mod sizes;
+mod storage;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

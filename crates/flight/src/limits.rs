@@ -41,6 +41,12 @@ pub struct Limits {
     pub exports: usize,
     /// Bytes that one upload may hold.
     pub upload: u64,
+    /// Bytes of a file that a client keeps with the server: as many as clients take in one message.
+    pub storage_file: u64,
+    /// Files and folders that clients keep.
+    pub storage_files: usize,
+    /// Bytes of all these files.
+    pub storage: u64,
     /// Sessions of a login at one time.
     pub login_sessions: usize,
     /// Exports of a login at one time, in all its sessions.
@@ -75,15 +81,18 @@ impl Default for Limits {
             keepalive_interval: Duration::from_secs(20),
             keepalive_timeout: Duration::from_secs(10),
             handshake: Duration::from_secs(5),
+            request: Duration::from_secs(300),
             unary: Duration::from_secs(300),
             script: Duration::from_secs(3600),
             sessions: 4096,
             session: Duration::from_secs(300),
             patience: Duration::from_secs(5),
             hold: Duration::from_secs(300),
-            request: Duration::from_secs(300),
             exports: 100_000,
             upload: 16 << 30,
+            storage_file: 4_000_000,
+            storage_files: 10_000,
+            storage: 1 << 30,
             login_sessions: 1024,
             login_exports: 200_000,
             login_subscriptions: 4096,

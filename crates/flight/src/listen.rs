@@ -1,6 +1,7 @@
 //! The socket: accepts connections, each within the limits, until the server is stopped.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::race::{First, first};
 use crate::scripts::{Consoles, Interpreter};
 use crate::service::answer;
 use crate::sessions::{Access, Sessions};
+use crate::storage::Storage;
 use crate::tls::Identity;
 
 /// How much a client may send before it is told to go on: of a call, and of a connection.
@@ -45,6 +47,8 @@ pub struct Options {
     pub origins: Vec<String>,
     /// What runs scripts of clients; without it there is no console.
     pub console: Option<Arc<dyn Interpreter>>,
+    /// The folder of the files that clients keep with it; without it they keep none.
+    pub storage: Option<PathBuf>,
 }
 
 /// Why a server was not started.
@@ -56,6 +60,9 @@ pub enum StartError {
     /// The system gives no threads.
     #[error("cannot start threads: {0}")]
     Threads(std::io::Error),
+    /// The folder of its files cannot be used.
+    #[error("cannot keep files in {0:?}: {1}")]
+    Storage(PathBuf, std::io::Error),
 }
 
 /// A server that listens. Dropping it stops it.
@@ -70,8 +77,10 @@ pub struct Server {
 impl Server {
     /// Listens, and serves from threads of its own.
     pub fn start(options: Options, catalog: Arc<Catalog>) -> Result<Server, StartError> {
-        let Options { address, access, tls, limits, origins, console } = options;
+        let Options { address, access, tls, limits, origins, console, storage } = options;
         let limits = limits.shared_by(access.logins());
+        let kept = |path: PathBuf| Storage::open(&path, &limits).map_err(|error| StartError::Storage(path, error));
+        let storage = storage.map(kept).transpose()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("tickframe-server")
@@ -83,7 +92,8 @@ impl Server {
         let (address, listener) = bound.map_err(|error| StartError::Address(address, error))?;
         drop(inside);
         let sessions = Sessions::new(access, limits.clone());
-        let shared = Arc::new(Shared::new(catalog, sessions, limits, Consoles::new(console), origins));
+        let shared = Shared::new(catalog, sessions, limits, Consoles::new(console), origins).keeping(storage);
+        let shared = Arc::new(shared);
         runtime.spawn(accept(listener, tls.map(|identity| TlsAcceptor::from(identity.0)), shared.clone()));
         runtime.spawn(sweep(shared.clone()));
         Ok(Server { address, shared, runtime: Some(runtime), process: std::process::id() })

@@ -22,7 +22,9 @@ use crate::proto::{
 use crate::race::{First, first};
 use crate::sessions::{Caller, Session, let_go};
 use crate::tickets::{self, Named};
-use crate::{console, counters, exchange, fields, flight, frames, logs, objects, partitions, sizes, tables, web};
+use crate::{
+    console, counters, exchange, fields, flight, frames, logs, objects, partitions, sizes, storage, tables, web,
+};
 
 /// Answers one call.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Body> {
@@ -266,6 +268,12 @@ pub(crate) async fn asked(context: Context, call: Call, message: Bytes) -> Resul
             console::bind(&context, read(message)?).await?;
             Ok(Answers::once(&Empty {}))
         }
+        Call::ListItems => storage::list(&context, read(message)?).await,
+        Call::FetchFile => storage::fetch(&context, read(message)?).await,
+        Call::SaveFile => storage::save(&context, read(message)?).await,
+        Call::MoveItem => storage::rename(&context, read(message)?).await,
+        Call::CreateDirectory => storage::create(&context, read(message)?).await,
+        Call::DeleteItem => storage::delete(&context, read(message)?).await,
     }
 }
 

@@ -32,7 +32,7 @@ fn server(limits: Limits) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
     let access = Access::Tokens(vec![(String::new(), SECRET.to_owned())]);
     Server::start(
-        Options { address, access, tls: None, limits, origins: Vec::new(), console: None },
+        Options { address, access, tls: None, limits, origins: Vec::new(), console: None, storage: None },
         Arc::new(Catalog::default()),
     )
     .expect("a server")
@@ -213,8 +213,15 @@ fn encryption_lets_nobody_in_who_has_no_right() {
     let identity = Identity::of(&pem("server.pem"), &pem("server.key")).expect("a certificate and its key");
     let (address, access) =
         ("127.0.0.1:0".parse().expect("an address"), Access::Tokens(vec![(String::new(), SECRET.to_owned())]));
-    let options =
-        Options { address, access, tls: Some(identity), limits: Limits::default(), origins: Vec::new(), console: None };
+    let options = Options {
+        address,
+        access,
+        tls: Some(identity),
+        limits: Limits::default(),
+        origins: Vec::new(),
+        console: None,
+        storage: None,
+    };
     let held = Server::start(options, Arc::new(Catalog::default())).expect("a server");
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&pem("authority.pem")).expect("a certificate")).expect("an authority");

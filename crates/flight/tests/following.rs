@@ -184,6 +184,7 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
             limits: Limits::default(),
             origins: Vec::new(),
             console: None,
+            storage: None,
         };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
@@ -249,6 +250,7 @@ fn a_client_that_is_gone_holds_nothing() {
             limits: Limits::default(),
             origins: Vec::new(),
             console: None,
+            storage: None,
         };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
@@ -300,8 +302,15 @@ fn a_client_that_reads_nothing_of_its_first_rows_holds_no_step() {
     let server = {
         let address = "127.0.0.1:0".parse().expect("an address");
         let limits = Limits { patience: Duration::from_millis(100), ..Limits::default() };
-        let options =
-            Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console: None };
+        let options = Options {
+            address,
+            access: Access::Anybody,
+            tls: None,
+            limits,
+            origins: Vec::new(),
+            console: None,
+            storage: None,
+        };
         Server::start(options, Arc::new(Catalog::default())).expect("a server")
     };
     server.catalog().put("t".to_owned(), source.table().clone());
@@ -405,7 +414,7 @@ fn serving(limits: Limits, tokens: &[&str]) -> Server {
     let tokens = tokens.iter().map(|token| ((*token).to_owned(), (*token).to_owned())).collect::<Vec<_>>();
     let access = if tokens.is_empty() { Access::Anybody } else { Access::Tokens(tokens) };
     let address = "127.0.0.1:0".parse().expect("an address");
-    let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None };
+    let options = Options { address, access, tls: None, limits, origins: Vec::new(), console: None, storage: None };
     Server::start(options, Arc::new(Catalog::default())).expect("a server")
 }
 

@@ -52,7 +52,7 @@ fn server(limits: Limits) -> Server {
 fn server_with(limits: Limits, console: Option<Arc<dyn Interpreter>>) -> Server {
     let address = "127.0.0.1:0".parse().expect("an address");
     Server::start(
-        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console },
+        Options { address, access: Access::Anybody, tls: None, limits, origins: Vec::new(), console, storage: None },
         Arc::new(Catalog::default()),
     )
     .expect("a server")

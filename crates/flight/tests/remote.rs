@@ -33,6 +33,7 @@ fn served(port: u16, tables: &[(&str, Table)]) -> Server {
             limits: Limits::default(),
             origins: Vec::new(),
             console: None,
+            storage: None,
         };
         match Server::start(options, Arc::new(Catalog::default())) {
             Ok(server) => {

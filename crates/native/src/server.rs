@@ -1,12 +1,14 @@
 //! The server as Python sees it. Its threads take the GIL only for a resolver of the user's.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::Table;
 use flight::limits::Limits;
-use flight::{Access, Attribute, Catalog, Identity, Interpreter, Object, Options, Resolve, Served, Server};
+use flight::{Access, Attribute, Catalog, Identity, Interpreter, Object, Options, Resolve, Served, Server, StartError};
 use graph::UpdateGraph;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -15,7 +17,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::console::PythonConsole;
 use crate::ending::{self, Inside};
-use crate::error::InvalidOperationError;
+use crate::error::{InvalidOperationError, MissingFileError, StorageError};
 use crate::gil::{drop_without_gil, lock};
 use crate::graph::PyGraph;
 use crate::partitioned::PyPartitioned;
@@ -110,6 +112,15 @@ fn graph_of(function: &Py<PyAny>) -> Result<UpdateGraph, String> {
     found.unwrap_or_else(|| Err("the program ends".to_owned()))
 }
 
+fn not_started(error: &StartError) -> PyErr {
+    let text = format!("serve: {error}");
+    match error {
+        StartError::Storage(_, why) if why.kind() == ErrorKind::NotFound => MissingFileError::new_err(text),
+        StartError::Storage(..) => StorageError::new_err(text),
+        _ => PyOSError::new_err(text),
+    }
+}
+
 /// A server; stopped when it is dropped.
 #[pyclass(frozen, name = "FlightServer", module = "tickframe._native")]
 pub struct PyFlightServer {
@@ -145,6 +156,7 @@ impl PyFlightServer {
         resolvers: Vec<(String, Py<PyAny>)>,
         graph: Py<PyAny>,
         console: Option<Py<PyAny>>,
+        storage: Option<PathBuf>,
     ) -> PyResult<PyFlightServer> {
         let address = address
             .parse()
@@ -172,10 +184,10 @@ impl PyFlightServer {
             limits,
             origins,
             console: console.map(|console| Arc::new(PythonConsole::new(console)) as Arc<dyn Interpreter>),
+            storage,
         };
         let shared = catalog.clone();
-        let server = ending::detached(py, || Server::start(options, shared))
-            .map_err(|error| PyOSError::new_err(format!("serve: {error}")))?;
+        let server = ending::detached(py, || Server::start(options, shared)).map_err(|error| not_started(&error))?;
         let (address, limits) = (server.address(), server.limits().clone());
         Ok(PyFlightServer { server: Mutex::new(Some(server)), catalog, address, limits })
     }
@@ -216,15 +228,18 @@ impl PyFlightServer {
             ("keepalive_interval", limits.keepalive_interval.as_millis() as u64),
             ("keepalive_timeout", limits.keepalive_timeout.as_millis() as u64),
             ("handshake", limits.handshake.as_millis() as u64),
+            ("request", limits.request.as_millis() as u64),
             ("unary", limits.unary.as_millis() as u64),
             ("script", limits.script.as_millis() as u64),
             ("sessions", limits.sessions as u64),
-            ("request", limits.request.as_millis() as u64),
             ("session", limits.session.as_millis() as u64),
             ("patience", limits.patience.as_millis() as u64),
             ("hold", limits.hold.as_millis() as u64),
             ("exports", limits.exports as u64),
             ("upload", limits.upload),
+            ("storage_file", limits.storage_file),
+            ("storage_files", limits.storage_files as u64),
+            ("storage", limits.storage),
             ("login_sessions", limits.login_sessions as u64),
             ("login_exports", limits.login_exports as u64),
             ("login_subscriptions", limits.login_subscriptions as u64),

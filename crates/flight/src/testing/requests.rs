@@ -22,6 +22,7 @@ use crate::proto::{
 use crate::scripts::Consoles;
 use crate::service::{asked, while_open};
 use crate::sessions::{Access, Session, Sessions};
+use crate::storage::messages::{FetchFile, ListItems, MoveItem, OfPath, SaveFile};
 use crate::tables::messages::{Batch, Request, Seek};
 
 /// A message as it is written once it was read, and as that is written once it was read; none if it was refused.
@@ -40,8 +41,8 @@ macro_rules! written {
 
 written!(
     Action BasicAuth Batch BindTable CancelCommand CompletionRequest ConstituentOf Criteria Empty ExecuteCommand
-    FetchObject FlightData FlightDescriptor FlightHandshake FromTicket HandshakeRequest MergeOf PartitionBy
-    ReleaseRequest Request Seek StartConsole StreamRequest SubscribeToLogs Ticket WrappedAuthentication
+    FetchFile FetchObject FlightData FlightDescriptor FlightHandshake FromTicket HandshakeRequest ListItems MergeOf MoveItem
+    OfPath PartitionBy ReleaseRequest Request SaveFile Seek StartConsole StreamRequest SubscribeToLogs Ticket WrappedAuthentication
 );
 
 /// Messages of one answer that are read.
