@@ -338,13 +338,15 @@ class Expr(Arithmetic, Aggregates, Compares, Rolls, RollsLists, Runs):
         return Expr(where(is_row, shifted)._native.otherwise(literal(fill_value)))
 
     def diff(self, n: int = 1) -> Expr:
-        """The value less the one `n` rows earlier; null where there is no such row.
+        """The value less the one `n` rows earlier; null where there is no such row. Of unsigned numbers it has a sign.
 
         >>> import tickframe as tf
         >>> tf.table({"x": [1, 4, 9]}).select(tf.col("x").diff()).to_dict()
         {'x': [None, 3, 5]}
+        >>> tf.table({"x": [3, 1]}, schema={"x": tf.UInt8}).select(tf.col("x").diff()).rows()
+        [(None,), (-2,)]
         """
-        return self - self.shift(n)
+        return self._call("difference", self.shift(n))
 
     def get(self, index: object) -> Expr:
         """The cell of this column at a position of the table; null outside it. For static and blink tables.

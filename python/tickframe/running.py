@@ -70,7 +70,7 @@ class Runs:
 
         def shift(self, n: int = 1) -> Expr: ...
 
-        def __sub__(self, other: object) -> Expr: ...
+        def _call(self, name: Text, *args: object, **options: object) -> Expr: ...
 
     def _runs(self, of: object, *, backward: bool = False, by: Expr | None = None) -> Expr:
         kind = {"of": of, "backward": backward}
@@ -175,8 +175,7 @@ class Runs:
         Args:
             n: how many rows; later ones if negative.
         """
-        before = self.shift(n)
-        return (self - before) / before
+        return self._call("relative_change", self.shift(n))
 
     def interpolate(self, method: InterpolationMethod = "linear") -> Expr:
         """A value in place of each null between two values: on the line between them, as a double, or the nearer of both.

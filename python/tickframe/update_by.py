@@ -272,9 +272,9 @@ def delta(*columns: str | list[str], delta_control: DeltaControl | str = "null_d
     def difference(name: str) -> Expr:
         of, before = col(name), col(name).shift(1)
         if control == "null_dominates":
-            return of - before
+            return of.diff()
         alone = of if control == "value_dominates" else of - of
-        return when(before.is_null()).then(alone).otherwise(of - before)
+        return when(before.is_null()).then(alone).otherwise(of.diff())
 
     return Operator("delta", "value", columns, _numeric, difference)
 

@@ -124,6 +124,46 @@ def test_a_strict_cast_names_the_value():
     assert t.select(col("s").cast(tf.Int64, strict=False)).to_dict() == {"s": [1, None]}
 
 
+def test_numbers_and_dates_beyond_what_is_cast_to():
+    day, most = 86_400 * 10**9, 2**63 - 1
+    t = tf.table({"x": [most, -most - 1, day, -1, day - 1000, None]})
+    assert t.select(col("x").cast(tf.Time, strict=False)).to_dict()["x"] == [
+        *[None] * 4,
+        dt.time(23, 59, 59, 999999),
+        None,
+    ]
+    with pytest.raises(tf.errors.DataError, match="row 0: the value is no Time; cast with strict=False for null"):
+        t.select(col("x").cast(tf.Time))
+    for kind, second in [("ms", 1_000), ("us", 1_000_000)]:
+        t = tf.table({"x": [most, -most - 1, second, -second, None]})
+        for to, begin in [(tf.Datetime(kind), dt.datetime(1970, 1, 1)), (tf.Duration(kind), dt.timedelta(0))]:
+            made = t.select(col("x").cast(to, strict=False)).to_dict()["x"]
+            assert made == [None, None, begin + dt.timedelta(seconds=1), begin - dt.timedelta(seconds=1), None]
+            with pytest.raises(tf.errors.DataError, match="row 0: the result is outside the range"):
+                t.select(col("x").cast(to))
+    dates = tf.table({"d": [dt.date(1, 1, 1), dt.date(2020, 1, 1), None]})
+    for to in (tf.Datetime("us"), tf.Datetime("ns", "Europe/Berlin")):
+        made = dates.select(col("d").cast(to, strict=False)).to_dict()["d"]
+        assert made[::2] == [None, None]
+        assert made[1].replace(tzinfo=None) == dt.datetime(2020, 1, 1)
+        with pytest.raises(tf.errors.DataError, match="row 0: the result is outside the range of instants"):
+            dates.select(col("d").cast(to))
+
+
+def test_a_float_counts_in_the_unit_it_is_cast_to():
+    t = tf.table({"x": [2.5, -2.5, None, float("nan"), 1e300]})
+    for kind, one in [("ms", dt.timedelta(milliseconds=2)), ("us", dt.timedelta(microseconds=2))]:
+        made = t.select(
+            at=col("x").cast(tf.Datetime(kind), strict=False), long=col("x").cast(tf.Duration(kind), strict=False)
+        )
+        begin = dt.datetime(1970, 1, 1)
+        assert made.to_dict() == {
+            "at": [begin + one, begin - one, None, None, None], "long": [one, -one, None, None, None],
+        }  # fmt: skip
+    with pytest.raises(tf.errors.DataError, match="row 3"):
+        t.select(col("x").cast(tf.Datetime("us")))
+
+
 def test_membership_in_what_holds_values() -> None:
     import numpy as np
     import pyarrow as pa

@@ -140,7 +140,7 @@ def test_windows_refuse_what_reads_other_rows(which: str) -> None:
     t = tf.table({"t": [dt.datetime(2024, 1, 1, second=at) for at in (1, 2, 30)], "x": [1, 5, 9]})
     with pytest.raises(
         InvalidOperationError,
-        match=r"shift\(1\)\)\.max\(\) .* is not available within windows; make it a column before",
+        match=r"diff\(1\)\.max\(\) .* is not available within windows; make it a column before",
     ):
         WINDOWED[which](t, tf.col("x").diff().max())
     before = t.with_columns(d=tf.col("x").diff())

@@ -240,6 +240,42 @@ def test_a_live_table_is_what_its_rows_make(seed):
     assert repr(late.to_dict()) == repr(made.to_dict())
 
 
+def test_differences_have_a_sign_and_parts_do_not_wrap():
+    most, least = 2**63 - 1, -(2**63)
+    for kind, cells, differences in [
+        (tf.UInt8, [3, 0, 255], (tf.Int16, [-3, 255])),
+        (tf.UInt16, [3, 0, 65535], (tf.Int32, [-3, 65535])),
+        (tf.UInt32, [3, 0, 2**32 - 1], (tf.Int64, [-3, 2**32 - 1])),
+        (tf.UInt64, [2**64 - 1, 2**64 - 4, 2**64 - 2], (tf.Int64, [-3, 2])),
+        (tf.Int8, [3, 0, 7], (tf.Int8, [-3, 7])),
+        (tf.Int64, [3, 0, most], (tf.Int64, [-3, most])),
+        (tf.Float32, [3.0, 0.5, 1.0], (tf.Float32, [-2.5, 0.5])),
+    ]:
+        t = tf.table({"x": cells}, schema={"x": kind})
+        made = t.select(d=col("x").diff(), b=-col("x").diff(-1), p=col("x").pct_change())
+        assert made.dtypes[:2] == [differences[0]] * 2, kind
+        assert made.to_dict()["d"] == [None, *differences[1]], kind
+        assert made.to_dict()["b"] == [*differences[1], None], kind
+        assert t.update_by(tf.update_by.delta("d = x")).to_dict()["d"] == [None, *differences[1]], kind
+    t = tf.table({"k": [1, 1, 2, 2], "x": [-128, 127, 100, -128], "v": [[3, 0], [], None, [0, None]]}).cast(
+        {"x": tf.Int8, "v": tf.List(tf.UInt8)}
+    )
+    made = t.select(p=col("x").pct_change(), o=col("x").pct_change().over("k"), v=col("v").list.diff())
+    assert made.to_dict() == {
+        "p": [None, -1.9921875, -27 / 127, -2.28],
+        "o": [None, -1.9921875, None, -2.28],
+        "v": [[None, -3], [], None, [None, None]],
+    }
+    assert tf.table({"x": [most, least]}).select(col("x").pct_change()).to_dict()["x"] == [None, -2.0]
+    assert tf.table({"x": [0, 5]}).select(col("x").pct_change()).to_dict()["x"] == [None, float("inf")]
+
+
+@pytest.mark.parametrize("made", [col("x").diff(), col("x").diff(-2), col("x").pct_change(3), (col("x") + 1).diff()])
+def test_differences_are_read_again(made):
+    assert eval(repr(made), vars(tf)).meta_eq(made)
+    assert tf.Expr.__reduce__(made)
+
+
 def test_errors():
     t = tf.table({"k": ["a"], "s": ["x"], "x": [1]})
     x = col("x")

@@ -127,11 +127,11 @@ fn cumulative(of: Cumulative) -> OperatorKind {
 fn delta(of: Expr, how: &Delta) -> Result<Expr, Status> {
     let call = |function, args| Expr::call(function, args).map_err(wrong);
     let before = call(Function::Shift { by: 1 }, vec![of.clone()])?;
-    let step = call(Function::Subtract, vec![of.clone(), before.clone()])?;
+    let step = call(Function::Difference, vec![of.clone(), before.clone()])?;
     let alone = match how.options.as_ref().map_or(0, |options| options.nulls) {
         0 | 1 => return Ok(step),
         2 => of,
-        3 => call(Function::Subtract, vec![of.clone(), of])?,
+        3 => call(Function::Difference, vec![of.clone(), of])?,
         other => return Err(refused(WHAT, format!("there is no behaviour {other} for nulls of delta"))),
     };
     Expr::when(vec![(call(Function::IsNull, vec![before])?, alone)], Some(step)).map_err(wrong)

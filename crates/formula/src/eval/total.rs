@@ -137,6 +137,8 @@ fn of_call(function: Function, args: &[Class]) -> Option<Class> {
         | Function::FloorDivide
         | Function::Modulo
         | Function::Negate
+        | Function::Difference
+        | Function::RelativeChange
         | Function::Abs
         | Function::Sign
         | Function::Sqrt

@@ -46,6 +46,10 @@ pub enum Function {
     Modulo,
     Power,
     Negate,
+    /// How much the first is more than the second: of unsigned numbers with a sign.
+    Difference,
+    /// By which part the first is more than the second, of whole numbers as a double.
+    RelativeChange,
     Equal,
     NotEqual,
     Less,

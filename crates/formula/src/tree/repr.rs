@@ -113,6 +113,13 @@ fn call(function: Function, args: &[Expr]) -> String {
             };
             return format!("struct({})", values.iter().zip(names.iter()).map(field).collect::<Vec<_>>().join(", "));
         }
+        (
+            Function::Difference | Function::RelativeChange,
+            [of, Expr::Call { function: Function::Shift { by }, args }],
+        ) if args.as_slice() == std::slice::from_ref(of) => {
+            let name = if function == Function::Difference { "diff" } else { "pct_change" };
+            return format!("{}.{name}({by})", of.to_python());
+        }
         (Function::Position, []) => return "formula(\"i\")".to_owned(),
         (Function::RowKey, []) => return "formula(\"k\")".to_owned(),
         (Function::Now, []) => return "formula(\"now()\")".to_owned(),

@@ -13,7 +13,7 @@ use crate::eval::lanes::{Check, Kind, LaneOp};
 use crate::eval::node::{Failure, Whole};
 use crate::tree::expr::Expr;
 use crate::tree::literal::Literal;
-use crate::tree::types::{canonical, is_float, is_integer, type_name};
+use crate::tree::types::{canonical, is_float, is_integer, is_numeric, type_name};
 
 impl Binder<'_> {
     pub(super) fn cast_expr(
@@ -47,12 +47,16 @@ impl Binder<'_> {
         if from == DataType::Null {
             return self.promoted(node, to);
         }
-        if let Some(cast) = self.cast_time(node, to, text)? {
+        if let Some(cast) = self.cast_time(node, to, strict, text)? {
             return Ok(cast);
         }
-        if let Some(factor) = ticks(declared).filter(|factor| is_integer(&from) && *factor > 1) {
-            // A whole number cast to an instant or a duration counts in the unit that was named.
+        if let Some(factor) = ticks(declared).filter(|factor| is_numeric(&from) && *factor > 1) {
+            // A number cast to an instant or a duration counts in the unit that was named.
             let wide = self.cast(node, &DataType::Int64, &DataType::Int64, strict, text)?;
+            if !strict {
+                let kernel = cast::ticks(factor, to.clone());
+                return self.whole(&format!("ticks of {factor}"), kernel, vec![wide], to.clone(), &text());
+            }
             let factor = self.constant_of(&Literal::Int(factor), &DataType::Int64)?;
             let op = LaneOp::Checked(crate::eval::lanes::Arithmetic::Multiply);
             return self.fallible_lane(op, vec![wide, factor], to.clone(), &text());

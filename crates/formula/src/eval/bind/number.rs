@@ -52,6 +52,26 @@ impl Binder<'_> {
         }
     }
 
+    /// How much a value is more than another, or by which part of it. What does not fit in the type of whole numbers would wrap:
+    /// the difference of unsigned ones has a sign, and a part of whole ones is that of doubles.
+    pub(crate) fn difference(&mut self, c: &Call<'_>, relative: bool) -> Result<Term, Error> {
+        let [mut of, mut before] = self.terms_of(c)?;
+        if let Ok(met) = self.common_type(&[of.clone(), before.clone()])
+            && let Some(wide) = wide_enough(&met, relative)
+        {
+            for term in [&mut of, &mut before] {
+                let node = self.as_type(term, &met)?;
+                *term = Term::Node(self.promoted(node, &wide)?);
+            }
+        }
+        let text = || c.text();
+        let less = self.operate(Function::Subtract, of, before.clone(), &text)?;
+        if !relative {
+            return Ok(Term::Node(less));
+        }
+        self.operate(Function::Divide, Term::Node(less), before, &text).map(Term::Node)
+    }
+
     fn arithmetic_as(&mut self, function: Function, a: &Term, b: &Term, met: &DataType) -> Result<usize, Error> {
         let computed = match (function, met) {
             (_, DataType::Float16) => DataType::Float32,
@@ -300,6 +320,18 @@ impl Binder<'_> {
             }
             _ => self.promoted(node, float),
         }
+    }
+}
+
+/// The type in which numbers are subtracted, where it is another than their own. UInt64 wraps as it goes to Int64 and back as it is
+/// subtracted there: what is within Int64 is right.
+fn wide_enough(met: &DataType, relative: bool) -> Option<DataType> {
+    match met {
+        whole if relative => is_integer(whole).then_some(DataType::Float64),
+        DataType::UInt8 => Some(DataType::Int16),
+        DataType::UInt16 => Some(DataType::Int32),
+        DataType::UInt32 | DataType::UInt64 => Some(DataType::Int64),
+        _ => None,
     }
 }
 

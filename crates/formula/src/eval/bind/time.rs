@@ -247,11 +247,12 @@ impl Binder<'_> {
         &mut self,
         node: usize,
         to: &DataType,
+        strict: bool,
         text: &dyn Fn() -> Arc<str>,
     ) -> Result<Option<usize>, Error> {
         let from = self.type_of(node).clone();
         let wrong = |message| Error::Parameter { function: "cast".to_owned(), message };
-        let key = format!("cast of {from}");
+        let key = format!("cast {strict} of {from}");
         Ok(match (&from, to) {
             (DataType::Timestamp(_, zone), DataType::Date32) => {
                 let clock = Clock::Instant(zone_of(zone.as_ref()).map_err(wrong)?);
@@ -262,7 +263,7 @@ impl Binder<'_> {
                 Some(self.whole(&key, time::time_of_day(clock), vec![node], TIME, "")?)
             }
             (DataType::Date32, DataType::Timestamp(_, zone)) => {
-                let kernel = time::midnight(zone_of(zone.as_ref()).map_err(wrong)?, to.clone());
+                let kernel = time::midnight(zone_of(zone.as_ref()).map_err(wrong)?, to.clone(), strict);
                 Some(self.whole(&key, kernel, vec![node], to.clone(), &text())?)
             }
             _ => None,

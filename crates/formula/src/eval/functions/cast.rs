@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, Time64NanosecondType};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_cast::display::FormatOptions;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::DataType;
 
+use super::civil::DAY;
 use crate::eval::node::failure;
 use crate::eval::node::{Failure, Whole};
 use crate::tree::types::{DURATION, type_name};
@@ -27,7 +30,7 @@ pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Who
             return whole(input, &to);
         }
         let options = CastOptions { safe: true, format_options: FormatOptions::default() };
-        let cast = cast_with_options(input, &to, &options).map_err(failure)?;
+        let cast = within_a_day(cast_with_options(input, &to, &options).map_err(failure)?);
         if strict && cast.null_count() > input.logical_null_count() {
             let lost = (0..input.len()).find(|row| cast.is_null(*row) && !is_null(input, *row));
             if let Some(row) = lost {
@@ -36,6 +39,25 @@ pub(crate) fn kernel(from: &DataType, to: &DataType, strict: bool) -> Option<Who
         }
         Ok(cast)
     }))
+}
+
+/// Whole numbers of ticks as instants or durations; null where they leave the range of nanoseconds.
+pub(crate) fn ticks(factor: i64, to: DataType) -> Whole {
+    Arc::new(move |args, _| {
+        let counted = args[0].array().as_primitive::<Int64Type>();
+        let nanoseconds: Int64Array = counted.unary_opt(|count| count.checked_mul(factor));
+        cast_with_options(&nanoseconds, &to, &CastOptions::default()).map_err(failure)
+    })
+}
+
+/// Times of day: a number that is none is null.
+fn within_a_day(cast: ArrayRef) -> ArrayRef {
+    let Some(times) = cast.as_primitive_opt::<Time64NanosecondType>() else { return cast };
+    if times.iter().flatten().all(|time| (0..DAY).contains(&time)) {
+        return cast;
+    }
+    let within: PrimitiveArray<Time64NanosecondType> = times.unary_opt(|time| (0..DAY).contains(&time).then_some(time));
+    Arc::new(within)
 }
 
 fn no_value(row: usize, to: &DataType) -> Failure {

@@ -151,7 +151,8 @@ fn running(list: &mut ListCall<'_, '_>, product: bool) -> Made {
 fn differing(list: &mut ListCall<'_, '_>) -> Made {
     let to = wide(list)?;
     list.integers()?;
-    let made = list_of(&to);
+    // A difference has a sign.
+    let made = list_of(if to == DataType::UInt64 { &DataType::Int64 } else { &to });
     let kernel: Whole = Arc::new(move |args, rows| {
         let lists = Lists::of(&args[0]);
         let by = args[1].expanded(rows);
@@ -162,19 +163,21 @@ fn differing(list: &mut ListCall<'_, '_>) -> Made {
             usize::try_from(other).ok().filter(|other| range.contains(other))
         };
         match to {
-            DataType::Int64 => less::<Int64Type>(&lists, rows, before, i64::wrapping_sub),
-            DataType::UInt64 => less::<UInt64Type>(&lists, rows, before, u64::wrapping_sub),
-            _ => less::<Float64Type>(&lists, rows, before, |value, other| value - other),
+            DataType::Int64 => less::<Int64Type, Int64Type>(&lists, rows, before, i64::wrapping_sub),
+            DataType::UInt64 => less::<UInt64Type, Int64Type>(&lists, rows, before, |value, other| {
+                value.wrapping_sub(other).cast_signed()
+            }),
+            _ => less::<Float64Type, Float64Type>(&lists, rows, before, |value, other| value - other),
         }
     });
     Ok((kernel, made))
 }
 
-fn less<T: ArrowPrimitiveType>(
+fn less<T: ArrowPrimitiveType, D: ArrowPrimitiveType>(
     lists: &Lists,
     rows: usize,
     before: impl Fn(usize, usize, &Range<usize>) -> Option<usize>,
-    subtract: impl Fn(T::Native, T::Native) -> T::Native,
+    subtract: impl Fn(T::Native, T::Native) -> D::Native,
 ) -> Result<ArrayRef, Failure> {
     let values = arrow_cast::cast(lists.values(), &T::DATA_TYPE).map_err(failure)?;
     let values = values.as_primitive::<T>();
@@ -185,7 +188,7 @@ fn less<T: ArrowPrimitiveType>(
         all.extend(range.clone().map(one));
         row += 1;
     });
-    listed(Arc::new(PrimitiveArray::<T>::from_iter(all)), lengths, valid)
+    listed(Arc::new(PrimitiveArray::<D>::from_iter(all)), lengths, valid)
 }
 
 /// The least so far, or the greatest; NaN only where nothing else was. A null stays one.

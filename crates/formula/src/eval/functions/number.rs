@@ -1,6 +1,6 @@
 //! Arithmetic and functions of numbers. Lanes compute them.
 
-use super::declared::{ANY, FunctionSpec, Takes, free, infix, method, named};
+use super::declared::{ANY, FunctionSpec, Takes, free, in_text, infix, method, named};
 use crate::eval::lanes::{Math, Math2, Unary};
 use crate::tree::family::Gives;
 use crate::tree::function::{Function, Written};
@@ -29,6 +29,12 @@ pub(crate) const FUNCTIONS: &[FunctionSpec] = &[
     .taking(2, 2)]),
     FunctionSpec::new(Function::Negate, Written::Prefix("-", "neg"), ONE_OPERAND, |b, c| b.negate(c))
         .gives(Gives::Combined),
+    in_text(Function::Difference, "difference", TWO_OPERANDS, |b, c| b.difference(c, false))
+        .gives(Gives::Combined)
+        .shown_by(r#"col("n").diff()"#),
+    in_text(Function::RelativeChange, "relative_change", TWO_OPERANDS, |b, c| b.difference(c, true))
+        .gives(Gives::ListOfLists)
+        .shown_by(r#"col("n").pct_change()"#),
     infix(Function::ShiftLeft, "<<", TWO_OPERANDS, |b, c| b.shift(c, true)),
     infix(Function::ShiftRight, ">>", TWO_OPERANDS, |b, c| b.shift(c, false)),
     method(Function::Abs, "abs", ONE, |b, c| b.sign(c, Unary::Abs)).gives(Gives::Combined).in_formulas(&[named(

@@ -390,21 +390,21 @@ fn unambiguous(offsets: &mut Offsets<'_>, days: i64, ns: i64, near: Option<i64>)
     offsets.instant_of(days, ns, None)
 }
 
-/// Midnight of a date on a zone's clock.
-pub(crate) fn midnight(zone: TimeZone, output: DataType) -> Whole {
+/// Midnight of a date on a zone's clock. Beyond the range of instants it is an error or, not strict, null.
+pub(crate) fn midnight(zone: TimeZone, output: DataType, strict: bool) -> Whole {
     Arc::new(move |args, _| {
         let dates = args[0].array().as_primitive::<Date32Type>();
         let mut offsets = Offsets::new(&zone);
-        let mut values = Vec::with_capacity(dates.len());
-        for (row, days) in dates.values().iter().enumerate() {
-            match offsets.instant_of(i64::from(*days), 0, None) {
-                Some(value) => values.push(value),
-                None if dates.is_null(row) => values.push(0),
-                None => return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None }),
+        let mut instants = Vec::with_capacity(dates.len());
+        for (row, days) in dates.iter().enumerate() {
+            let instant = days.and_then(|days| offsets.instant_of(i64::from(days), 0, None));
+            if strict && days.is_some() && instant.is_none() {
+                return Err(Failure { row, message: OUT_OF_RANGE.to_owned(), payload: None });
             }
+            instants.push(instant);
         }
         let zone = if let DataType::Timestamp(_, zone) = &output { zone.clone() } else { None };
-        Ok(Arc::new(TimestampNanosecondArray::new(values.into(), dates.nulls().cloned()).with_timezone_opt(zone)))
+        Ok(Arc::new(TimestampNanosecondArray::from(instants).with_timezone_opt(zone)))
     })
 }
 
