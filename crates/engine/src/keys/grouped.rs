@@ -90,8 +90,13 @@ impl GroupedRows {
 
     /// The slot of each of these rows, whose keys are entered; the rows are not.
     pub(crate) fn slots_of(&mut self, view: &View, rows: &RowSet) -> Result<Vec<u32>, Error> {
+        self.slots_of_keys(&self.cells(view, rows)?)
+    }
+
+    /// The slots of these keys, a column each; those that are not there yet are entered.
+    pub(crate) fn slots_of_keys(&mut self, keys: &[Chunk]) -> Result<Vec<u32>, Error> {
         let mut slots = Vec::new();
-        self.keys.insert(&self.cells(view, rows)?, &mut slots, &mut Vec::new())?;
+        self.keys.insert(keys, &mut slots, &mut Vec::new())?;
         self.rows.grow(self.keys.capacity_slots());
         Ok(slots)
     }

@@ -16,7 +16,7 @@ use rowset::{Before, RowSet, Shifts, Span};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::asked::Asked;
-use crate::ops::stacked::{Sources, Stack, StackSettle, lay_out, slot_moves, stacked_columns};
+use crate::ops::stacked::{Sources, Stack, StackSettle, ends_of, lay_out, slot_moves, stacked_columns};
 use crate::table::categories::with_order;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -89,7 +89,7 @@ impl Operation for Concat {
     }
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
-        let slots = lay_out(&self.request.name, inputs.iter().map(|input| input.view.rows()))?;
+        let slots = lay_out(&self.request.name, inputs.iter().map(|input| ends_of(input.view.rows())))?;
         let parts = inputs.iter().zip(slots.iter()).map(|(input, slot)| input.view.rows().moved(slot.delta()));
         let rows = Arc::new(LiveRows::new(RowSet::union_all(parts.collect::<Vec<_>>().iter()), at));
         let sources = inputs.iter().zip(&self.columns).map(|(input, columns)| {
@@ -118,9 +118,11 @@ struct ConcatLive {
 impl Live for ConcatLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let Stack { slots: old, sources } = self.stack.latest();
-        let fits = inputs.iter().zip(old.iter()).all(|(change, slot)| slot.holds(change.now().rows()));
-        let new =
-            if fits { old.clone() } else { lay_out(&self.operation, inputs.iter().map(|change| change.now().rows()))? };
+        let fits = inputs.iter().zip(old.iter()).all(|(change, slot)| slot.holds(ends_of(change.now().rows())));
+        let new = match fits {
+            true => old.clone(),
+            false => lay_out(&self.operation, inputs.iter().map(|change| ends_of(change.now().rows())))?,
+        };
         let mut result = TableUpdate::default();
         let mut moves: Vec<(Span, i64)> = Vec::new();
         for ((change, columns), (from, to)) in inputs.iter().zip(&self.columns).zip(old.iter().zip(new.iter())) {

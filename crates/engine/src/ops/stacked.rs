@@ -32,17 +32,17 @@ impl Slot {
         self.base as i64 - self.low as i64
     }
 
-    pub(crate) fn holds(&self, rows: &RowSet) -> bool {
-        match (rows.first(), rows.last()) {
-            (Some(first), Some(last)) => first >= self.low && last - self.low < self.capacity,
-            _ => true,
-        }
+    /// Whether the slot has room for rows of which these are the first and the last.
+    pub(crate) fn holds(&self, ends: Ends) -> bool {
+        ends.is_none_or(|(first, last)| first >= self.low && last - self.low < self.capacity)
     }
 
-    /// A slot for these rows that begins at `base`, with room for twice the keys they span; none beyond the key space.
-    pub(crate) fn above(base: u64, rows: &RowSet) -> Option<Slot> {
-        let low = rows.first().unwrap_or(0) / ALIGNMENT * ALIGNMENT;
-        let spanned = rows.last().unwrap_or(0) - low;
+    /// A slot for rows of which these are the first and the last. It begins at `base`, and has room for twice the keys they
+    /// span; none beyond the key space.
+    pub(crate) fn above(base: u64, ends: Ends) -> Option<Slot> {
+        let (first, last) = ends.unwrap_or_default();
+        let low = first / ALIGNMENT * ALIGNMENT;
+        let spanned = last - low;
         let roomy = (spanned + 1)
             .checked_next_power_of_two()
             .and_then(|room| room.checked_mul(2))
@@ -70,16 +70,24 @@ impl Slot {
 
 pub(crate) type Slots = Arc<[Slot]>;
 
-/// Slots for these row sets, each with room for twice the keys it spans.
-pub(crate) fn lay_out<'a>(operation: &str, inputs: impl Iterator<Item = &'a RowSet>) -> Result<Slots, Error> {
+/// The first and the last row of an input; none of one without rows.
+pub(crate) type Ends = Option<(u64, u64)>;
+
+/// The ends of a row set.
+pub(crate) fn ends_of(rows: &RowSet) -> Ends {
+    rows.first().zip(rows.last())
+}
+
+/// Slots for inputs with these ends, each with room for twice the keys it spans.
+pub(crate) fn lay_out(operation: &str, inputs: impl Iterator<Item = Ends>) -> Result<Slots, Error> {
     let exhausted = || Error::Resource {
         operation: operation.into(),
         message: "the keys of the inputs span more than the key space of the result; flatten them first".into(),
     };
     let mut base = 0u64;
     inputs
-        .map(|rows| {
-            let slot = Slot::above(base, rows).ok_or_else(exhausted)?;
+        .map(|ends| {
+            let slot = Slot::above(base, ends).ok_or_else(exhausted)?;
             base = slot.end();
             Ok(slot)
         })
@@ -220,8 +228,12 @@ impl Column for Stacked {
         if let [(at, rows)] = parts.as_slice() {
             return self.columns[*at].read(rows);
         }
-        if parts.is_empty() {
-            return Ok(arrow_array::new_empty_array(&self.data_type));
+        let Some((first, _)) = parts.first() else { return Ok(arrow_array::new_empty_array(&self.data_type)) };
+        let shared = &self.columns[*first];
+        if parts.iter().all(|(at, _)| Arc::ptr_eq(&self.columns[*at], shared)) {
+            // Parts of one column are read at once; their keys may be in any order.
+            let keys: Vec<u64> = parts.iter().flat_map(|(_, rows)| rows.iter()).collect();
+            return shared.take(&keys);
         }
         let chunks: Result<Vec<ArrayRef>, column::Error> =
             parts.drain(..).map(|(at, rows)| self.columns[at].read(&rows)).collect();

@@ -7,6 +7,7 @@ use graph::NodeId;
 
 use super::followers::Followers;
 use super::keys::with_ids;
+use super::member::Member;
 use super::{Members, Partitioned};
 use crate::driver::when::When;
 use crate::error::Error;
@@ -84,9 +85,9 @@ fn fits(operation: &str, first: &Table, at: usize, table: &Table) -> Result<(), 
 }
 
 impl Members for Given {
-    fn member(&self, id: u64, _: When) -> Result<Table, Error> {
+    fn member(self: Arc<Self>, id: u64, _: When) -> Result<Member, Error> {
         let table = self.tables.get(id as usize);
-        table.cloned().ok_or_else(|| Error::internal("partitioned", "a table that is not there"))
+        table.cloned().map(Member::Table).ok_or_else(|| Error::internal("partitioned", "a table that is not there"))
     }
 
     fn follow(&self, consumer: NodeId, alive: Weak<()>) {

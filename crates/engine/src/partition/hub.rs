@@ -165,37 +165,7 @@ impl State {
         if !self.any_held {
             return Ok(parts);
         }
-        let update = change.update();
-        let mut lists = Lists::default();
-        let gone = regroups.gone.0.iter().zip(&regroups.gone_slots);
-        let fresh = regroups.fresh.iter().zip(&regroups.fresh_slots);
-        if regroups.rekeyed {
-            // A modified row whose key is the same stays in its group. Rows keep their order as they move.
-            let mut before = Vec::new();
-            for (row, slot) in gone {
-                match update.removed.0.contains(row) {
-                    true => lists.removed.push((*slot, row)),
-                    false => before.push((row, *slot)),
-                }
-            }
-            let mut before = before.into_iter();
-            for (row, slot) in fresh {
-                let old = if update.modified.contains(row) { before.next() } else { None };
-                match old {
-                    Some((_, old)) if old == *slot => lists.modified.push((*slot, row)),
-                    Some((from, old)) => {
-                        lists.removed.push((old, from));
-                        lists.added.push((*slot, row));
-                    }
-                    None => lists.added.push((*slot, row)),
-                }
-            }
-        } else {
-            lists.removed.extend(gone.map(|(row, slot)| (*slot, row)));
-            lists.added.extend(fresh.map(|(row, slot)| (*slot, row)));
-            let slots = self.groups.find(change.now(), &update.modified)?;
-            lists.modified.extend(slots.into_iter().zip(update.modified.iter()));
-        }
+        let lists = Lists::of(&self.groups, regroups, change)?;
         let held = |slot: u32| self.held.get(slot as usize).is_some_and(Option::is_some);
         by_slot(lists.removed, held, |slot, rows| parts.entry(slot).or_default().removed.0 = rows);
         by_slot(lists.added, held, |slot, rows| parts.entry(slot).or_default().added = rows);
@@ -205,12 +175,51 @@ impl State {
     }
 }
 
-/// Rows by slot.
+/// What a change does to the rows of groups, each with the slot of its group.
 #[derive(Default)]
-struct Lists {
-    removed: Vec<(u32, u64)>,
-    added: Vec<(u32, u64)>,
-    modified: Vec<(u32, u64)>,
+pub(super) struct Lists {
+    /// In row keys before the step.
+    pub(super) removed: Vec<(u32, u64)>,
+    pub(super) added: Vec<(u32, u64)>,
+    pub(super) modified: Vec<(u32, u64)>,
+}
+
+impl Lists {
+    /// The lists of a change, before the groups have taken it over.
+    pub(super) fn of(groups: &GroupedRows, regroups: &Regroups, change: &Change) -> Result<Lists, Error> {
+        let update = change.update();
+        let mut lists = Lists::default();
+        let gone = regroups.gone.0.iter().zip(&regroups.gone_slots);
+        let fresh = regroups.fresh.iter().zip(&regroups.fresh_slots);
+        if !regroups.rekeyed {
+            lists.removed.extend(gone.map(|(row, slot)| (*slot, row)));
+            lists.added.extend(fresh.map(|(row, slot)| (*slot, row)));
+            let slots = groups.find(change.now(), &update.modified)?;
+            lists.modified.extend(slots.into_iter().zip(update.modified.iter()));
+            return Ok(lists);
+        }
+        // A modified row whose key is the same stays in its group. Rows keep their order as they move.
+        let mut before = Vec::new();
+        for (row, slot) in gone {
+            match update.removed.0.contains(row) {
+                true => lists.removed.push((*slot, row)),
+                false => before.push((row, *slot)),
+            }
+        }
+        let mut before = before.into_iter();
+        for (row, slot) in fresh {
+            let old = if update.modified.contains(row) { before.next() } else { None };
+            match old {
+                Some((_, old)) if old == *slot => lists.modified.push((*slot, row)),
+                Some((from, old)) => {
+                    lists.removed.push((old, from));
+                    lists.added.push((*slot, row));
+                }
+                None => lists.added.push((*slot, row)),
+            }
+        }
+        Ok(lists)
+    }
 }
 
 /// The rows of each slot of which `held` says so.

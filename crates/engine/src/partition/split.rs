@@ -20,7 +20,9 @@ use rowset::RowSet;
 
 use super::followers::Followers;
 use super::hub::{Held, Hub, News, State};
+use super::lifted::Lifted;
 use super::mail::Part;
+use super::member::Member;
 use super::{Members, constituent, keys};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::driver::when::When;
@@ -106,16 +108,29 @@ impl Split {
 }
 
 impl Members for Split {
-    fn member(&self, id: u64, when: When) -> Result<Table, Error> {
+    fn member(self: Arc<Self>, id: u64, when: When) -> Result<Member, Error> {
         let slot = lock(&self.hub.state).slots.get(&id).copied();
         let slot = slot.ok_or_else(|| Error::internal(&self.hub.request.name, "a key that is not there"))?;
-        self.constituent(slot, when)
+        self.constituent(slot, when).map(Member::Table)
+    }
+
+    fn lifts(&self) -> bool {
+        true
+    }
+
+    fn lifted(&self, _: &Call) -> Result<Option<Lifted>, Error> {
+        let Hub { source, keys, columns, .. } = &*self.hub;
+        Ok(Some(Lifted { table: source.clone(), keys: keys.clone(), columns: columns.clone() }))
     }
 
     fn follow(&self, consumer: NodeId, alive: Weak<()>) {
         let Some(graph) = self.hub.source.graph() else { return };
         let known = lock(&self.hub.state).nodes();
         self.hub.followers.join(graph, consumer, alive, &known);
+    }
+
+    fn follow_apart(&self, _: NodeId, _: Weak<()>) {
+        // None does.
     }
 
     fn template(&self, when: When) -> Result<Table, Error> {

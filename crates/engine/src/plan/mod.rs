@@ -10,6 +10,7 @@ mod document;
 mod explain;
 mod fuse;
 pub(crate) mod input;
+pub(crate) mod lift;
 mod lower;
 pub(crate) mod node;
 mod op;

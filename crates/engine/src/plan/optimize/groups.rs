@@ -47,7 +47,7 @@ pub(super) fn filter_below_groups(plan: &Plan, shapes: &mut Shapes) -> Option<Pl
 }
 
 /// What an aggregation computes of single rows. An aggregate itself cannot fail over rows that it has.
-pub(super) fn read(keys: &[Expr], aggregates: &[Expr]) -> Vec<Expr> {
+pub(in crate::plan) fn read(keys: &[Expr], aggregates: &[Expr]) -> Vec<Expr> {
     fn inputs(expression: &Expr, found: &mut Vec<Expr>) {
         match expression {
             Expr::Aggregate { inputs, .. } => found.extend(inputs.iter().cloned()),

@@ -27,8 +27,9 @@ use std::sync::Arc;
 
 use formula::Expr;
 
+pub(super) use self::groups::read;
 pub(super) use self::reductions::Reduction;
-use self::shapes::Shapes;
+pub(super) use self::shapes::Shapes;
 use super::node::Plan;
 use super::op::Op;
 use crate::row_errors::OnError;
@@ -122,7 +123,7 @@ fn settled(plan: Plan, shapes: &mut Shapes, fired: &mut Vec<Fired>, depth: usize
 }
 
 /// A node whose inputs are those of its operation alone: no expression in it reads another table.
-fn is_plain(plan: &Plan) -> bool {
+pub(super) fn is_plain(plan: &Plan) -> bool {
     plan.op().arity().is_none_or(|arity| arity == plan.inputs().len())
 }
 
@@ -146,7 +147,7 @@ fn filter_like(filter: &Plan, predicates: Vec<Expr>, input: Plan) -> Plan {
 }
 
 /// Whether the value of a row is computed of that row alone, by nothing of the user's.
-fn is_of_its_row(expression: &Expr) -> bool {
+pub(super) fn is_of_its_row(expression: &Expr) -> bool {
     !expression.needs_context() && !expression.reads_groups() && !expression.calls_host() && !expression.is_volatile()
 }
 

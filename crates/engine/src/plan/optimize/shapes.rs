@@ -14,14 +14,14 @@ use crate::table::handle::Table;
 
 /// The shapes of the nodes that were looked at, and which nodes several others stand on.
 #[derive(Default)]
-pub(super) struct Shapes {
+pub(in crate::plan) struct Shapes {
     known: HashMap<usize, (Plan, Table)>,
     shared: HashSet<usize>,
 }
 
 impl Shapes {
     /// The shape of a node; none where its operation does not fit its inputs.
-    pub(super) fn of(&mut self, plan: &Plan) -> Option<Table> {
+    pub(in crate::plan) fn of(&mut self, plan: &Plan) -> Option<Table> {
         if let Some((_, known)) = self.known.get(&plan.address()) {
             return Some(known.clone());
         }
@@ -43,7 +43,7 @@ impl Shapes {
     }
 
     /// Whether none of these can fail over the rows of a node.
-    pub(super) fn are_total(&mut self, plan: &Plan, expressions: &[Expr]) -> bool {
+    pub(in crate::plan) fn are_total(&mut self, plan: &Plan, expressions: &[Expr]) -> bool {
         self.of(plan).is_some_and(|shape| expressions.iter().all(|one| one.is_total(shape.canonical())))
     }
 
