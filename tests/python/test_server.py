@@ -372,6 +372,12 @@ def test_a_server_that_stops_ends_the_calls_that_run():
     tf.serve(port=port).stop()
 
 
+def runs_alone(code):
+    """A process of its own runs it to its end."""
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_no_thread_is_there_before_the_server_and_none_after():
     code = (
         "import threading, pathlib, tickframe as tf\n"
@@ -385,8 +391,7 @@ def test_no_thread_is_there_before_the_server_and_none_after():
         "assert threads() == before, (threads(), before)\n"
         "tf.serve({'x': tf.table({'x': [1]})})\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    runs_alone(code)
 
 
 def test_an_import_begins_no_thread_and_opens_no_socket():
@@ -412,8 +417,7 @@ def test_an_import_begins_no_thread_and_opens_no_socket():
         "srv.stop()\n"
         "assert state()[2] == before[2], (before, state())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    runs_alone(code)
 
 
 def unions():
