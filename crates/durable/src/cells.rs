@@ -1,7 +1,8 @@
 //! Row keys and cells as bytes, and back.
 //!
 //! Keys are nothing, one range, or Roaring bytes. Cells are an Arrow IPC stream: texts leave their views, so that no
-//! buffer is written of which a row is a small part, and dictionaries lose what no row says.
+//! buffer is written of which a row is a small part, and dictionaries lose what no row says. Numbers go to the file from
+//! where they are ([`Draft`]).
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +10,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::StreamWriter;
+use arrow_ipc::writer::{StreamEncoder, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use column::Chunk;
 use rowset::{MAX_KEY, RowSet};
@@ -18,6 +20,8 @@ use rowset::{MAX_KEY, RowSet};
 const NOTHING: u8 = 0;
 const ONE_RANGE: u8 = 1;
 const ROARING: u8 = 2;
+/// Buffers of so many bytes are not copied.
+const LARGE: usize = 4 << 10;
 
 /// Bytes that are read from the front. What is wrong with them is said in words.
 pub(crate) struct Bytes<'a> {
@@ -86,6 +90,48 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Bytes that are put together; large buffers stay where they are.
+#[derive(Default)]
+pub(crate) struct Draft {
+    done: Vec<Buffer>,
+    last: Vec<u8>,
+}
+
+impl Draft {
+    /// Where the next bytes go.
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.last
+    }
+
+    fn push(&mut self, buffer: Buffer) {
+        if buffer.len() < LARGE {
+            return self.last.extend_from_slice(&buffer);
+        }
+        if !self.last.is_empty() {
+            self.done.push(std::mem::take(&mut self.last).into());
+        }
+        self.done.push(buffer);
+    }
+
+    /// Puts what another one has behind what there is.
+    pub(crate) fn append(&mut self, mut other: Draft) {
+        if !self.last.is_empty() {
+            self.done.push(std::mem::take(&mut self.last).into());
+        }
+        self.done.append(&mut other.done);
+        self.last = other.last;
+    }
+
+    /// What was put, one after the other.
+    pub(crate) fn parts(&self) -> Vec<&[u8]> {
+        self.done.iter().map(Buffer::as_slice).chain([self.last.as_slice()]).collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.done.iter().map(Buffer::len).sum::<usize>() + self.last.len()
+    }
+}
+
 pub(crate) fn put_number(into: &mut Vec<u8>, number: u64) {
     into.extend(number.to_le_bytes());
 }
@@ -111,13 +157,14 @@ pub(crate) fn put_keys(into: &mut Vec<u8>, keys: &RowSet) {
 }
 
 /// Puts cells of so many rows, a chunk for each column.
-pub(crate) fn put_cells(into: &mut Vec<u8>, rows: usize, chunks: &[Chunk]) -> Result<(), String> {
+pub(crate) fn put_cells(into: &mut Draft, rows: usize, chunks: &[Chunk]) -> Result<(), String> {
     let stream = stream_of(rows, chunks).map_err(|error| error.to_string())?;
-    put_block(into, &stream);
+    put_number(into.bytes(), stream.iter().map(|buffer| buffer.len() as u64).sum());
+    stream.into_iter().for_each(|buffer| into.push(buffer));
     Ok(())
 }
 
-fn stream_of(rows: usize, chunks: &[Chunk]) -> Result<Vec<u8>, ArrowError> {
+fn stream_of(rows: usize, chunks: &[Chunk]) -> Result<Vec<Buffer>, ArrowError> {
     let types: Vec<DataType> = chunks.iter().map(|chunk| plain(chunk.data_type())).collect();
     let fields: Vec<Field> =
         types.iter().enumerate().map(|(at, to)| Field::new(at.to_string(), to.clone(), true)).collect();
@@ -129,8 +176,7 @@ fn stream_of(rows: usize, chunks: &[Chunk]) -> Result<Vec<u8>, ArrowError> {
     } else {
         column::types::segments(chunks, &types.iter().collect::<Vec<_>>()).map_err(outside)?
     };
-    let size: usize = chunks.iter().map(|chunk| chunk.to_data().get_slice_memory_size().unwrap_or(0)).sum();
-    let mut writer = StreamWriter::try_new(Vec::with_capacity(size + size / 8 + 1024), &schema)?;
+    let (mut encoder, mut stream) = (StreamEncoder::try_new(&schema)?, Vec::new());
     for (from, len) in segments {
         let cut = chunks.iter().zip(&types).map(|(chunk, to)| {
             let chunk = if (from, len) == (0, chunk.len()) { chunk.clone() } else { chunk.slice(from, len) };
@@ -138,9 +184,9 @@ fn stream_of(rows: usize, chunks: &[Chunk]) -> Result<Vec<u8>, ArrowError> {
         });
         let options = RecordBatchOptions::new().with_row_count(Some(len));
         let columns = cut.collect::<Result<Vec<_>, ArrowError>>()?;
-        writer.write(&RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)?;
+        stream.extend(encoder.encode(&RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)?);
     }
-    writer.into_inner()
+    Ok(stream)
 }
 
 /// The type in which cells are written: without views.
@@ -250,8 +296,9 @@ mod tests {
             (0..10_000).map(|at| at.to_string()).collect::<Vec<_>>().iter().map(|s| s.as_str()).collect();
         let categories: ArrayRef = Arc::new(categories);
         let row: Vec<Chunk> = vec![texts.slice(77, 1), categories.slice(99, 1), Arc::new(Int64Array::from(vec![3]))];
-        let mut bytes = Vec::new();
+        let mut bytes = Draft::default();
         put_cells(&mut bytes, 1, &row).unwrap();
+        let bytes = bytes.parts().concat();
         assert!(bytes.len() < 2500, "{}", bytes.len());
         let batches = Bytes::new(&bytes).cells().unwrap();
         let canonical: Vec<DataType> = row.iter().map(|chunk| chunk.data_type().clone()).collect();

@@ -6,7 +6,7 @@ use column::Chunk;
 use engine::sources::Stored;
 use rowset::{RowSet, Shift};
 
-use crate::cells::{Bytes, pieces, put_cells, put_keys, put_number, stored};
+use crate::cells::{Bytes, Draft, pieces, put_cells, put_keys, put_number, stored};
 
 /// What changed in one table: rows that go (keys before), shifts, rows that come and cells that differ (keys after).
 pub(crate) struct Change {
@@ -57,27 +57,29 @@ impl Change {
         self.removed.is_empty() && self.shifts.is_empty() && self.modified.is_empty()
     }
 
-    pub(crate) fn put(&self, into: &mut Vec<u8>) -> Result<(), String> {
-        put_number(into, self.table);
-        put_number(into, self.next);
-        put_keys(into, &self.removed);
-        put_number(into, self.shifts.len() as u64);
+    pub(crate) fn put(&self, into: &mut Draft) -> Result<(), String> {
+        let bytes = into.bytes();
+        put_number(bytes, self.table);
+        put_number(bytes, self.next);
+        put_keys(bytes, &self.removed);
+        put_number(bytes, self.shifts.len() as u64);
         for shift in &self.shifts {
-            put_number(into, shift.first);
-            put_number(into, shift.last);
-            into.extend(shift.delta.to_le_bytes());
+            put_number(bytes, shift.first);
+            put_number(bytes, shift.last);
+            bytes.extend(shift.delta.to_le_bytes());
         }
         let added = joined(&self.added)?;
-        put_number(into, added.len() as u64);
+        put_number(bytes, added.len() as u64);
         for (keys, cells) in &added {
-            put_keys(into, keys);
+            put_keys(into.bytes(), keys);
             put_cells(into, keys.len() as usize, cells)?;
         }
-        put_number(into, self.modified.len() as u64);
+        put_number(into.bytes(), self.modified.len() as u64);
         for Modified { rows, columns, cells } in &self.modified {
-            put_keys(into, rows);
-            put_number(into, columns.len() as u64);
-            columns.iter().for_each(|column| put_number(into, *column as u64));
+            let bytes = into.bytes();
+            put_keys(bytes, rows);
+            put_number(bytes, columns.len() as u64);
+            columns.iter().for_each(|column| put_number(bytes, *column as u64));
             put_cells(into, rows.len() as usize, cells)?;
         }
         Ok(())
@@ -202,8 +204,9 @@ mod tests {
                 cells: cells(2)[1..].to_vec(),
             }],
         };
-        let mut bytes = Vec::new();
+        let mut bytes = Draft::default();
         change.put(&mut bytes).unwrap();
+        let bytes = bytes.parts().concat();
         let known = |id: u64| (id == 3).then(|| types.clone());
         let back = Change::all(&bytes, known).unwrap();
         assert_eq!((back.len(), back[0].next, &back[0].removed), (1, 40, &change.removed));

@@ -20,7 +20,7 @@ use log::{Base, Log};
 use rowset::RowSet;
 
 use crate::catalog::{BEGIN, Begin, Catalog, DELTA, KEEP, Kept, Kind, LAST, PART, ROWS, SavedTable, TABLE};
-use crate::cells::{put_cells, put_keys, put_number};
+use crate::cells::{Draft, put_cells, put_keys, put_number};
 use crate::change::{Change, Modified};
 use crate::error::Error;
 use crate::fold::fold;
@@ -216,7 +216,7 @@ impl Folder {
         anew: bool,
     ) -> Result<Report, Error> {
         let Some(graph) = shared.graph.upgrade() else { return Ok(Report::default()) };
-        let (moment, taken) = self.take(&graph, &mut tracked, asked, &|body| shared.append(TABLE, body))?;
+        let (moment, taken) = self.take(&graph, &mut tracked, asked, &|body| shared.append(TABLE, &[body]))?;
         // Whoever has the graph may let it go meanwhile.
         drop(graph);
         let kept = shared.wait(moment, None, &mut || engine::interrupt::check().is_ok());
@@ -224,7 +224,7 @@ impl Folder {
         let before = self.catalog().kept.clone();
         for kept in asked.kept.iter().filter(|kept| !before.contains(kept)) {
             let body = serde_json::to_vec(kept).unwrap_or_default();
-            shared.append(KEEP, &body)?;
+            shared.append(KEEP, &[&body])?;
             self.keep(kept.clone());
         }
         let (base, changes) = shared.with_log(|log| Ok((log.base_bytes(), log.change_bytes())))?;
@@ -440,11 +440,11 @@ impl Folder {
     }
 
     fn push_piece(&self, base: &mut Base, id: u64, keys: &RowSet, cells: &[column::Chunk]) -> Result<(), Error> {
-        let mut body = Vec::new();
-        put_number(&mut body, id);
-        put_keys(&mut body, keys);
+        let mut body = Draft::default();
+        put_number(body.bytes(), id);
+        put_keys(body.bytes(), keys);
         put_cells(&mut body, keys.len() as usize, cells).map_err(words(&self.path))?;
-        Ok(base.push(ROWS, &[&body])?)
+        Ok(base.push(ROWS, &body.parts())?)
     }
 
     /// What was taken is on disk: the next checkpoint begins behind it.
@@ -465,9 +465,9 @@ impl Folder {
 fn write_delta(
     taken: &[Taken],
     changed: &[Option<Merged>],
-    write: &dyn Fn(&str, &[u8]) -> Result<(), Error>,
+    write: &dyn Fn(&str, &[&[u8]]) -> Result<(), Error>,
 ) -> Result<u64, Error> {
-    let mut parts = Parts { write, body: Vec::new(), written: 0, bytes: 0 };
+    let mut parts = Parts { write, body: Draft::default(), written: 0, bytes: 0 };
     for (Taken { saved, copy, next, .. }, merged) in taken.iter().zip(changed) {
         let Some(merged) = merged.as_ref().filter(|_| saved.kind != Kind::Blink) else { continue };
         let update = merged.update();
@@ -522,9 +522,9 @@ fn pieces_of(rows: &RowSet) -> impl Iterator<Item = RowSet> {
 
 /// The records of one delta.
 struct Parts<'a> {
-    write: &'a dyn Fn(&str, &[u8]) -> Result<(), Error>,
+    write: &'a dyn Fn(&str, &[&[u8]]) -> Result<(), Error>,
     /// What is not written yet.
-    body: Vec<u8>,
+    body: Draft,
     written: u64,
     bytes: u64,
 }
@@ -539,20 +539,19 @@ impl Parts<'_> {
 
     /// Writes what there is as a part, or the end.
     fn write(&mut self, note: &str) -> Result<(), Error> {
-        let mut body = Vec::with_capacity(self.body.len() + 8);
-        put_number(&mut body, self.written);
-        body.append(&mut self.body);
-        (self.write)(note, &body)?;
+        let (number, body) = (self.written.to_le_bytes(), std::mem::take(&mut self.body));
+        let parts: Vec<&[u8]> = [&number[..]].into_iter().chain(body.parts()).collect();
+        (self.write)(note, &parts)?;
         self.written += 1;
-        self.bytes += body.len() as u64;
+        self.bytes += (number.len() + body.len()) as u64;
         Ok(())
     }
 
     fn end(mut self) -> Result<u64, Error> {
         match self.written {
-            0 if self.body.is_empty() => {}
+            0 if self.body.len() == 0 => {}
             0 => {
-                (self.write)(DELTA, &self.body)?;
+                (self.write)(DELTA, &self.body.parts())?;
                 self.bytes = self.body.len() as u64;
             }
             _ => self.write(LAST)?,

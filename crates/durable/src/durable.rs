@@ -108,7 +108,7 @@ impl Durable {
         let mut log = opened(&disk, path)?;
         if log.is_empty() && log.base_number().is_none() {
             let begin = serde_json::to_vec(&Begin::new(true)).unwrap_or_default();
-            append(&mut log, &[(BEGIN, &begin)])?;
+            append(&mut log, &[(BEGIN, &[&begin])])?;
         }
         let contents = fold(&log, None, None)?;
         if !contents.is_durable() {
@@ -122,7 +122,7 @@ impl Durable {
         if begin.format < FORMAT {
             // Older versions must not read what this one adds.
             begin.format = FORMAT;
-            append(&mut log, &[(BEGIN, &serde_json::to_vec(&begin).unwrap_or_default())])?;
+            append(&mut log, &[(BEGIN, &[&serde_json::to_vec(&begin).unwrap_or_default()])])?;
         }
         let shared = Shared::new(log, graph.downgrade());
         let claims = contents.tables.into_iter().map(|Saved { table, initial }| (table.name, Claim::Saved(initial)));
@@ -282,7 +282,7 @@ impl Durable {
     /// Notes a table in the folder.
     fn declare(&self, table: SavedTable) -> Result<(), Error> {
         let body = table.bytes(0).map_err(|what| Error::damaged(&self.shared.path, what))?;
-        self.shared.append(TABLE, &body)?;
+        self.shared.append(TABLE, &[&body])?;
         self.folder.note(table);
         Ok(())
     }

@@ -3,6 +3,8 @@
 //!   step 7 stored    waits       written        synced: whoever waits for step 7 goes on
 //!   step 8 stored                waits          written ...
 //!
+//! What a step stores becomes bytes while the step goes on: when it is over they are written at once.
+//!
 //! If the disk fails, what waits stays in memory and is tried again; calls are refused and waits end with the error until the
 //! disk works again.
 
@@ -15,9 +17,10 @@ use std::time::Duration;
 use engine::observe::events::{self, Level};
 use engine::sources::Stored;
 use graph::{Step, WeakGraph};
-use log::{Entry, Kind, Log};
+use log::{Body, Entry, Kind, Log};
 
 use crate::catalog::STEP;
+use crate::cells::Draft;
 use crate::change::Change;
 use crate::error::{Error, os_error};
 use crate::sizes::AGAIN_AFTER;
@@ -34,7 +37,10 @@ pub(crate) struct Shared {
     pub(crate) graph: WeakGraph,
     log: Mutex<Option<Log>>,
     state: Mutex<State>,
+    /// Something is on disk, or cannot be written: what those look for who wait.
     changed: Condvar,
+    /// There is something to do for the thread that writes.
+    work: Condvar,
 }
 
 #[derive(Default)]
@@ -51,6 +57,14 @@ struct State {
     written: VecDeque<(u64, u64)>,
     trouble: Option<Trouble>,
     closing: bool,
+}
+
+/// What the thread that writes does next.
+enum Work {
+    /// These steps are over.
+    Write(Vec<Ended>),
+    /// A step that goes on stored this, behind what of it is encoded already.
+    Encode(u64, Stored),
 }
 
 /// A step that is over.
@@ -86,6 +100,7 @@ impl Shared {
             log: Mutex::new(Some(log)),
             state: Mutex::default(),
             changed: Condvar::new(),
+            work: Condvar::new(),
         })
     }
 
@@ -103,7 +118,7 @@ impl Shared {
     }
 
     /// Makes one record durable.
-    pub(crate) fn append(&self, note: &str, body: &[u8]) -> Result<(), Error> {
+    pub(crate) fn append(&self, note: &str, body: &[&[u8]]) -> Result<(), Error> {
         self.with_log(|log| append(log, &[(note, body)]).map(|_| ()))
     }
 
@@ -120,6 +135,7 @@ impl Shared {
         let first = state.open.insert(step);
         state.storing.entry(step).or_default().push(stored);
         drop(state);
+        self.work.notify_one();
         if let (true, Some(graph)) = (first, self.graph.upgrade()) {
             let shared = self.clone();
             graph.after_step(Box::new(move |ended: Step| shared.seal(ended.number())));
@@ -136,7 +152,7 @@ impl Shared {
             state.waiting.push_back(Ended { step, stored, bytes });
         }
         drop(state);
-        self.changed.notify_all();
+        self.work.notify_one();
     }
 
     /// Whether a call may be queued. Where so much waits for the disk that memory would fill, the call waits as well, if its
@@ -224,6 +240,7 @@ impl Shared {
     /// Lets the thread come to its end: what waits is written, and the folder let go.
     pub(crate) fn close(&self) {
         self.lock().closing = true;
+        self.work.notify_all();
         self.changed.notify_all();
     }
 
@@ -243,12 +260,20 @@ impl Shared {
 
     /// What the thread does until it is closed. `grown` is called after each write.
     pub(crate) fn run(self: &Arc<Self>, grown: impl Fn()) {
-        while let Some(steps) = self.next() {
+        let mut made = Made::new();
+        while let Some(work) = self.next(&made) {
+            let steps = match work {
+                Work::Write(steps) => steps,
+                Work::Encode(step, stored) => {
+                    made.entry(step).or_default().push(encoded(stored));
+                    continue;
+                }
+            };
             let mut bodies = Vec::with_capacity(steps.len());
             let (mut freed, mut unwritable) = (0, None);
             for Ended { step, stored, bytes } in steps {
                 freed += bytes;
-                match body(stored) {
+                match body(step, stored, &mut made) {
                     Ok(body) => bodies.push((step, body)),
                     Err(what) => {
                         unwritable = Some(format!("step {step} has no form on disk: {what}"));
@@ -279,8 +304,9 @@ impl Shared {
         Trouble { text: text.to_owned(), remedy, path: self.path.display().to_string(), errno: None }
     }
 
-    /// The steps that wait, once there are any; none when it is closed.
-    fn next(&self) -> Option<Vec<Ended>> {
+    /// The steps that wait, or what a step that goes on has stored and is not encoded, once there is any; none when it is
+    /// closed.
+    fn next(&self, made: &Made) -> Option<Work> {
         let mut state = self.lock();
         loop {
             if !state.waiting.is_empty() {
@@ -293,18 +319,27 @@ impl Shared {
                     held += ended.bytes;
                     most += 1;
                 }
-                return Some(state.waiting.drain(..most).collect());
+                return Some(Work::Write(state.waiting.drain(..most).collect()));
             }
             if state.closing {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            // What a step stores is encoded in order.
+            let next = state.storing.iter().find_map(|(step, all)| {
+                let nth = made.get(step).map_or(0, Vec::len);
+                all.get(nth).map(|stored| Work::Encode(*step, stored.clone()))
+            });
+            if next.is_some() {
+                return next;
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Writes records until the disk has them. False if it is closed before.
-    fn write(&self, bodies: &[(u64, Vec<u8>)]) -> bool {
-        let records: Vec<(&str, &[u8])> = bodies.iter().map(|(_, body)| (STEP, body.as_slice())).collect();
+    fn write(&self, bodies: &[(u64, Draft)]) -> bool {
+        let parts: Vec<Vec<&[u8]>> = bodies.iter().map(|(_, body)| body.parts()).collect();
+        let records: Vec<(&str, &[&[u8]])> = parts.iter().map(|parts| (STEP, parts.as_slice())).collect();
         loop {
             let appended = self.with_log(|log| {
                 let first = append(log, &records)?;
@@ -348,23 +383,37 @@ fn closed(path: &Path) -> Error {
 }
 
 /// Makes records durable by one write; the number of the first. A log whose last write failed is mended first.
-pub(crate) fn append(log: &mut Log, records: &[(&str, &[u8])]) -> Result<u64, Error> {
+pub(crate) fn append(log: &mut Log, records: &[(&str, &[&[u8]])]) -> Result<u64, Error> {
     log.mend()?;
     let first = log.last().map_or(0, |last| last + 1);
-    let entries: Vec<Entry<'_>> =
-        (first..).zip(records).map(|(number, (note, body))| Entry { number, kind: Kind::Change, note, body }).collect();
+    let numbered = (first..).zip(records);
+    let entries: Vec<Entry<'_>> = numbered
+        .map(|(number, (note, body))| Entry { number, kind: Kind::Change, note, body: Body::Parts(body) })
+        .collect();
     log.append_all(&entries)?;
     Ok(first)
 }
 
-/// The record of one step. A panic of what encodes it is an error: the thread that writes must live to say so.
-fn body(stored: Vec<Stored>) -> Result<Vec<u8>, String> {
-    let encoded = || {
-        let mut body = Vec::new();
-        stored.into_iter().try_for_each(|stored| Change::of(stored).put(&mut body))?;
-        Ok(body)
+/// What steps have stored as bytes, or why there are none: as much of each as was encoded before it was over.
+type Made = BTreeMap<u64, Vec<Result<Draft, String>>>;
+
+/// The record of one step.
+fn body(step: u64, stored: Vec<Stored>, made: &mut Made) -> Result<Draft, String> {
+    let made = made.remove(&step).unwrap_or_default();
+    let left = stored.into_iter().skip(made.len()).map(encoded);
+    let mut body = Draft::default();
+    made.into_iter().chain(left).try_for_each(|one| one.map(|one| body.append(one)))?;
+    Ok(body)
+}
+
+/// What was stored as bytes. A panic of what encodes it is an error: the thread that writes must live to say so.
+fn encoded(stored: Stored) -> Result<Draft, String> {
+    let encode = || {
+        let mut draft = Draft::default();
+        Change::of(stored).put(&mut draft)?;
+        Ok(draft)
     };
-    catch_unwind(AssertUnwindSafe(encoded)).unwrap_or_else(|_| Err("its rows could not be encoded".to_owned()))
+    catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| Err("its rows could not be encoded".to_owned()))
 }
 
 fn bytes(stored: &Stored) -> u64 {

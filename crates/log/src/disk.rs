@@ -5,6 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::sizes::GATHERED_BYTES;
+use crate::torn::PIECE;
+
 /// What the log asks of a file system. [`real`] is the machine's.
 ///
 /// What is written to a file is durable after [`Written::sync`], a name (of a file that was made, renamed or removed)
@@ -46,6 +49,43 @@ pub trait Written: Write + Send {
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
+}
+
+/// Writes parts one after the other at this place, the end of a file: small ones gather, large ones are not copied.
+///
+/// Each write but the last ends where a piece of the disk does. So of a piece a crash leaves all that was written to it or
+/// nothing, as [`crate::torn`] has it, and not what the first of two writes put there.
+pub(crate) fn write_parts<'a>(
+    file: &mut dyn Written,
+    mut at: u64,
+    parts: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<()> {
+    let most = GATHERED_BYTES.rows() as usize;
+    let mut gathered: Vec<u8> = Vec::new();
+    for mut part in parts {
+        if part.len() >= most {
+            let room = (at + gathered.len() as u64).next_multiple_of(PIECE) - at - gathered.len() as u64;
+            let (first, rest) = part.split_at(part.len().min(room as usize));
+            gathered.extend_from_slice(first);
+            let (whole, last) = rest.split_at(rest.len() - rest.len() % PIECE as usize);
+            if !whole.is_empty() {
+                file.write_all(&gathered)?;
+                file.write_all(whole)?;
+                at += (gathered.len() + whole.len()) as u64;
+                gathered.clear();
+            }
+            part = last;
+        }
+        gathered.extend_from_slice(part);
+        let open = ((at + gathered.len() as u64) % PIECE) as usize;
+        if gathered.len() >= most && gathered.len() > open {
+            let whole = gathered.len() - open;
+            file.write_all(&gathered[..whole])?;
+            at += whole as u64;
+            gathered.drain(..whole);
+        }
+    }
+    file.write_all(&gathered)
 }
 
 /// A file that is read.

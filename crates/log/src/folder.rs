@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::disk::{Disk, Guard, Written};
+use crate::disk::{Disk, Guard, Written, write_parts};
 use crate::error::Error;
 
 /// The format of records in segments, and that of a folder which may hold a base.
@@ -53,7 +53,8 @@ impl Folder {
     pub(crate) fn declare(&self, format: u32) -> Result<(), Error> {
         let mut known = self.format.lock().unwrap_or_else(PoisonError::into_inner);
         if *known < format {
-            self.replace(MANIFEST, format!("{{\"format\": {format}}}\n").as_bytes()).map_err(|(error, _)| error)?;
+            let manifest = format!("{{\"format\": {format}}}\n");
+            self.replace(MANIFEST, std::iter::once(manifest.as_bytes())).map_err(|(error, _)| error)?;
             *known = format;
         }
         Ok(())
@@ -61,12 +62,16 @@ impl Folder {
 
     /// Puts a file in the place of another, or of none: after a crash there is the old or the new one. On failure it is
     /// said whether the new one may be there.
-    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> Result<Box<dyn Written>, (Error, bool)> {
+    pub(crate) fn replace<'a>(
+        &self,
+        name: &str,
+        content: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Box<dyn Written>, (Error, bool)> {
         let target = self.path.join(name);
         let part = target.with_extension(PART);
         let write = || {
             let mut file = self.disk.create(&part).map_err(Error::io("make", &part))?;
-            file.write_all(content).map_err(Error::io("write", &part))?;
+            write_parts(&mut *file, 0, content).map_err(Error::io("write", &part))?;
             file.sync().map_err(Error::io("sync", &part))?;
             Ok(file)
         };

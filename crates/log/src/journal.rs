@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::{self, Base, Finished, Mark, Named, Parts, Reach};
-use crate::disk::{Disk, Written, real};
+use crate::disk::{Disk, Written, real, write_parts};
 use crate::error::Error;
 use crate::folder::{self, Folder};
 use crate::read::{Chain, Records, follows, misplaced};
-use crate::record::{self, Entry, Kind};
+use crate::record::{Body, Entry, Framed, Kind};
 use crate::segment;
 use crate::sizes::SEGMENT_BYTES;
 use crate::survey::Survey;
-
-/// The buffer of a write is kept up to this size.
-const KEPT_BYTES: usize = 4 << 20;
 
 /// An open log. It owns its folder until it is dropped.
 pub struct Log {
@@ -29,7 +26,6 @@ pub struct Log {
     total: Mark,
     floor: Mark,
     broken: Option<Broken>,
-    buffer: Vec<u8>,
 }
 
 /// What the records stand on.
@@ -81,7 +77,6 @@ impl Log {
             total: Mark::default(),
             floor: Mark::default(),
             broken: None,
-            buffer: Vec::new(),
         };
         log.walk(base, living)?;
         // Names may have been seen that a killed owner did not make durable.
@@ -186,7 +181,7 @@ impl Log {
     /// Makes a record durable: when this returns it outlives a loss of power. A record that holds all there is takes the
     /// place of those before it, and of a base.
     pub fn append(&mut self, number: u64, kind: Kind, note: &str, body: &[u8]) -> Result<(), Error> {
-        self.append_all(&[Entry { number, kind, note, body }])
+        self.append_all(&[Entry { number, kind, note, body: Body::Whole(body) }])
     }
 
     /// Makes several records durable by one write and one sync. All of them are in the log then; if it fails, or the
@@ -195,11 +190,11 @@ impl Log {
     /// ```
     /// # fn main() -> Result<(), log::Error> {
     /// # let folder = std::env::temp_dir().join(format!("tickframe-log-group-{}", std::process::id()));
-    /// use log::{Entry, Kind, Log};
+    /// use log::{Body, Entry, Kind, Log};
     ///
     /// let mut log = Log::open(&folder)?;
     /// let entry = |number, body| Entry { number, kind: Kind::Change, note: "", body };
-    /// log.append_all(&[entry(0, b"a"), entry(1, b"b")])?;
+    /// log.append_all(&[entry(0, Body::Whole(b"a")), entry(1, Body::Parts(&[b"b", b"c"]))])?;
     /// assert_eq!((log.last(), log.len()), (Some(1), 2));
     /// # drop(log);
     /// # let _ = std::fs::remove_dir_all(&folder);
@@ -223,13 +218,7 @@ impl Log {
         let Some(first) = entries.first() else { return Ok(()) };
         let end = self.segments.last().map_or(0, |segment| segment.end);
         let begins = whole.is_some() || self.tail.is_none() || end >= SEGMENT_BYTES.rows();
-        let mut bytes = std::mem::take(&mut self.buffer);
-        let written = self.write(entries, if begins { 0 } else { end }, begins, &mut bytes);
-        if bytes.capacity() <= KEPT_BYTES {
-            bytes.clear();
-            self.buffer = bytes;
-        }
-        let lengths = written?;
+        let lengths = self.write(entries, if begins { 0 } else { end }, begins)?;
         if begins {
             self.begun(first, lengths[0]);
         }
@@ -242,28 +231,28 @@ impl Log {
     }
 
     /// Writes entries to this place of the tail, or of a new segment, and gives the length of each.
-    fn write(&mut self, entries: &[Entry<'_>], at: u64, begins: bool, bytes: &mut Vec<u8>) -> Result<Vec<u64>, Error> {
-        let mut lengths = Vec::with_capacity(entries.len());
+    fn write(&mut self, entries: &[Entry<'_>], at: u64, begins: bool) -> Result<Vec<u64>, Error> {
+        let (mut framed, mut end) = (Vec::with_capacity(entries.len()), at);
         for (nth, entry) in entries.iter().enumerate() {
-            let begun = bytes.len();
-            if !record::push(bytes, at, entry, nth + 1 < entries.len()) {
-                return Err(Error::damaged(&self.folder.path, 0, "a note of 4 GiB or more"));
-            }
-            lengths.push((bytes.len() - begun) as u64);
+            let one = Framed::at(end, entry, nth + 1 < entries.len());
+            let one = one.ok_or_else(|| Error::damaged(&self.folder.path, 0, "a note of 4 GiB or more"))?;
+            end += one.bytes;
+            framed.push(one);
         }
-        let written = if begins { self.begin(bytes) } else { self.push(at, bytes) };
-        written.map(|()| lengths).map_err(|(error, broken)| {
+        let parts = framed.iter().flat_map(Framed::parts);
+        let written = if begins { self.begin(parts) } else { self.push(at, parts) };
+        written.map(|()| framed.iter().map(|one| one.bytes).collect()).map_err(|(error, broken)| {
             self.broken = broken.map(|segment| Broken { cause: error.to_string(), segment });
             error
         })
     }
 
     /// A new segment, there with its first records or not at all.
-    fn begin(&mut self, bytes: &[u8]) -> Result<(), (Error, Option<Option<PathBuf>>)> {
+    fn begin<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) -> Result<(), (Error, Option<Option<PathBuf>>)> {
         let place = self.next_place();
         let name = segment::name(place);
         let path = self.folder.path.join(&name);
-        let replaced = self.folder.replace(&name, bytes);
+        let replaced = self.folder.replace(&name, parts);
         self.tail = Some(replaced.map_err(|(error, may_be)| (error, may_be.then(|| Some(path.clone()))))?);
         self.segments.push(Segment { place, path, first: 0, end: 0 });
         Ok(())
@@ -290,9 +279,13 @@ impl Log {
     }
 
     /// Appends bytes durably. On failure the tail is as before, or the log is broken.
-    fn push(&mut self, end: u64, bytes: &[u8]) -> Result<(), (Error, Option<Option<PathBuf>>)> {
+    fn push<'a>(
+        &mut self,
+        end: u64,
+        parts: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), (Error, Option<Option<PathBuf>>)> {
         let (Some(tail), Some(segment)) = (&mut self.tail, self.segments.last()) else { return Ok(()) };
-        if let Err(source) = tail.write_all(bytes) {
+        if let Err(source) = write_parts(&mut **tail, end, parts) {
             // Durably, or what was written and what is written next could mix.
             let undone = tail.set_len(end).and_then(|()| tail.sync());
             return Err((Error::io("write", &segment.path)(source), undone.is_err().then_some(None)));
@@ -427,7 +420,7 @@ impl Log {
 
     /// A small file beside the records, put in the place of the one before whole.
     pub fn put_note(&self, name: &str, content: &[u8]) -> Result<(), Error> {
-        self.folder.replace(name, content).map(drop).map_err(|(error, _)| error)
+        self.folder.replace(name, std::iter::once(content)).map(drop).map_err(|(error, _)| error)
     }
 
     /// Such a file; none if it was never written.

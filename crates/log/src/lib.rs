@@ -39,4 +39,4 @@ pub use disk::{Disk, Guard, Readable, Written, real};
 pub use error::Error;
 pub use journal::Log;
 pub use read::{Records, read_all};
-pub use record::{Entry, Kind, Record, encode};
+pub use record::{Body, Entry, Kind, Record, encode};

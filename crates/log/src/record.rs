@@ -20,7 +20,7 @@
 //!
 //! A base is made of the same, with kinds of its own.
 
-use crate::torn::zero_pieces;
+use crate::torn::ZeroPieces;
 
 /// What a record is to those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,8 +76,26 @@ pub struct Record {
     pub body: Vec<u8>,
 }
 
+/// The rows of a record that is to be appended.
+#[derive(Clone, Copy, Debug)]
+pub enum Body<'a> {
+    /// All of them.
+    Whole(&'a [u8]),
+    /// In parts, one after the other: large ones go to the file from where they are.
+    Parts(&'a [&'a [u8]]),
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn parts(&self) -> &[&'a [u8]] {
+        match self {
+            Body::Whole(bytes) => std::slice::from_ref(bytes),
+            Body::Parts(parts) => parts,
+        }
+    }
+}
+
 /// A record that is to be appended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// Its number.
     pub number: u64,
@@ -86,7 +104,7 @@ pub struct Entry<'a> {
     /// Where its rows came from.
     pub note: &'a str,
     /// Its rows.
-    pub body: &'a [u8],
+    pub body: Body<'a>,
 }
 
 pub(crate) const HEAD: usize = 40;
@@ -180,25 +198,37 @@ impl Head {
     }
 }
 
-/// Adds an entry to bytes that will stand at this place of a file; false if its note is longer than a note may be.
-pub(crate) fn push(bytes: &mut Vec<u8>, at: u64, entry: &Entry<'_>, is_followed: bool) -> bool {
-    let Some(head) = Head::new(Content::Record(entry.kind), entry.number, entry.note, &[entry.body]) else {
-        return false;
-    };
-    let begun = bytes.len();
-    bytes.reserve(HEAD + entry.note.len() + entry.body.len() + END.len());
-    bytes.extend([0; HEAD]);
-    bytes.extend(entry.note.as_bytes());
-    bytes.extend(entry.body);
-    bytes.extend(END);
-    let behind = begun + HEAD;
-    let zeros = zero_pieces(&bytes[behind..], at + behind as u64) as u32 + 1;
-    bytes[begun..behind].copy_from_slice(&Head { is_followed, zeros, ..head }.bytes());
-    true
+/// An entry as it stands in a file.
+pub(crate) struct Framed<'e, 'a> {
+    head: [u8; HEAD],
+    entry: &'e Entry<'a>,
+    /// Its bytes.
+    pub(crate) bytes: u64,
+}
+
+impl<'e, 'a> Framed<'e, 'a> {
+    /// An entry that will stand at this place of a file; none if its note is longer than a note may be.
+    pub(crate) fn at(at: u64, entry: &'e Entry<'a>, is_followed: bool) -> Option<Framed<'e, 'a>> {
+        let head = Head::new(Content::Record(entry.kind), entry.number, entry.note, entry.body.parts())?;
+        let mut zeros = ZeroPieces::from(at + HEAD as u64);
+        behind_head(entry).for_each(|part| zeros.push(part));
+        let bytes = HEAD as u64 + head.rest()?;
+        let head = Head { is_followed, zeros: zeros.count() as u32 + 1, ..head }.bytes();
+        Some(Framed { head, entry, bytes })
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.head[..]).chain(behind_head(self.entry))
+    }
+}
+
+fn behind_head<'e>(entry: &'e Entry<'_>) -> impl Iterator<Item = &'e [u8]> {
+    [entry.note.as_bytes()].into_iter().chain(entry.body.parts().iter().copied()).chain([&END[..]])
 }
 
 /// A record as bytes; none if its note is longer than a note may be.
 pub fn encode(number: u64, kind: Kind, note: &str, body: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    push(&mut bytes, 0, &Entry { number, kind, note, body }, false).then_some(bytes)
+    let entry = Entry { number, kind, note, body: Body::Whole(body) };
+    let parts = Framed::at(0, &entry, false)?;
+    Some(parts.parts().flatten().copied().collect())
 }

@@ -6,7 +6,7 @@
 use crate::record::{END, HEAD, Head, MAGIC};
 
 /// Bytes of a disk that are written together.
-const PIECE: u64 = 512;
+pub(crate) const PIECE: u64 = 512;
 
 /// The pieces of the disk that bytes at this place of a file lie in.
 fn pieces(mut bytes: &[u8], mut at: u64) -> impl Iterator<Item = &[u8]> {
@@ -24,6 +24,35 @@ fn is_zero(bytes: &[u8]) -> bool {
 /// How many pieces of the disk are nothing but zeros in bytes at this place of a file.
 pub(crate) fn zero_pieces(bytes: &[u8], at: u64) -> u64 {
     pieces(bytes, at).filter(|piece| is_zero(piece)).count() as u64
+}
+
+/// [`zero_pieces`] of bytes that come in parts.
+pub(crate) struct ZeroPieces {
+    at: u64,
+    /// Whether what there is of the piece that `at` lies in is zeros; none if nothing of it came.
+    last: Option<bool>,
+    count: u64,
+}
+
+impl ZeroPieces {
+    /// Of bytes that begin at this place of a file.
+    pub(crate) fn from(at: u64) -> ZeroPieces {
+        ZeroPieces { at, last: None, count: 0 }
+    }
+
+    pub(crate) fn push(&mut self, part: &[u8]) {
+        for piece in pieces(part, self.at) {
+            let is_zero = self.last.unwrap_or(true) && is_zero(piece);
+            self.at += piece.len() as u64;
+            let is_whole = self.at.is_multiple_of(PIECE);
+            self.count += u64::from(is_whole && is_zero);
+            self.last = (!is_whole).then_some(is_zero);
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count + u64::from(self.last == Some(true))
+    }
 }
 
 fn head_of(bytes: &[u8]) -> Option<Head> {
@@ -81,4 +110,26 @@ fn has_later_write(left: &[u8]) -> bool {
         (begin, has_ended) = (begin + end, !head.is_followed);
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_counted_alike_however_bytes_are_parted() {
+        let mut bytes = vec![0; 4000];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from(at / 700 % 2 == 0 && at % 89 == 0);
+        }
+        for at in [0, 1, 40, 511, 512, 700] {
+            for (from, to) in [(0, 0), (0, 1), (3, 515), (700, 1400), (650, 4000), (0, 4000)] {
+                for step in [1, 2, 7, 300, 512, 5000] {
+                    let mut zeros = ZeroPieces::from(at);
+                    bytes[from..to].chunks(step).for_each(|part| zeros.push(part));
+                    assert_eq!(zeros.count(), zero_pieces(&bytes[from..to], at), "{at} {from} {to} {step}");
+                }
+            }
+        }
+    }
 }

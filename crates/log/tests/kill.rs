@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use log::{Entry, Kind, Log};
+use log::{Body, Entry, Kind, Log};
 
 const FOLDER: &str = "TICKFRAME_LOG_TO_WRITE";
 
@@ -26,7 +26,7 @@ fn write(folder: &Path) -> ! {
             (number..number + some).map(|number| (number, format!("offsets {number}"), number.to_le_bytes())).collect();
         let entries: Vec<Entry<'_>> = batches
             .iter()
-            .map(|(number, note, body)| Entry { number: *number, kind: Kind::Change, note, body })
+            .map(|(number, note, body)| Entry { number: *number, kind: Kind::Change, note, body: Body::Whole(body) })
             .collect();
         log.append_all(&entries).expect("room on the disk");
         let number = number + some - 1;

@@ -13,7 +13,7 @@ use log::testing::Dice;
 use log::{Disk, Error, Guard, Kind, Log, Part, Readable, Record, Written, encode, read_all, real};
 
 mod common;
-use common::{draw, drawn, entries, kept};
+use common::{draw, drawn, entries, kept, parted};
 
 /// The machine's disk that waits for nothing: these laws are of what stands in files.
 struct Hasty(Arc<dyn Disk>);
@@ -114,7 +114,8 @@ impl Drop for Scratch {
 }
 
 fn append_all(log: &mut Log, records: &[Record]) {
-    log.append_all(&entries(records)).unwrap();
+    let parts = parted(records, &mut Dice(records.len() as u64));
+    log.append_all(&entries(records, &parts)).unwrap();
 }
 
 fn append(log: &mut Log, record: &Record) {

@@ -1,13 +1,15 @@
-//! Texts and bytes with offsets as views of the same buffer: sixteen bytes are read at once, and what is not the text's
-//! own is masked away.
+//! Texts and bytes with offsets as views of the same buffer, and back: sixteen bytes are read at once, or twelve written,
+//! and what is not the text's own is masked away, or written over.
 #![allow(unsafe_code, reason = "views that need not be checked again")]
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{BinaryViewType, ByteArrayType, ByteViewType, StringViewType};
+use arrow_array::types::{
+    BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type, StringViewType, Utf8Type,
+};
 use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray};
-use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 /// Bytes that lie in the view itself.
@@ -60,9 +62,56 @@ fn view_of(bytes: &[u8], from: usize, to: usize) -> u128 {
     }
 }
 
+/// The cells of views as texts or bytes with offsets; none for other types, and for more bytes than the offsets reach.
+pub(crate) fn from_views(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+    match (array.data_type(), to) {
+        (DataType::Utf8View, DataType::Utf8) => texts::<_, Utf8Type>(array.as_string_view()),
+        (DataType::Utf8View, DataType::LargeUtf8) => texts::<_, LargeUtf8Type>(array.as_string_view()),
+        (DataType::BinaryView, DataType::Binary) => texts::<_, BinaryType>(array.as_binary_view()),
+        (DataType::BinaryView, DataType::LargeBinary) => texts::<_, LargeBinaryType>(array.as_binary_view()),
+        _ => None,
+    }
+}
+
+fn texts<V: ByteViewType<Native = T::Native>, T: ByteArrayType>(array: &GenericByteViewArray<V>) -> Option<ArrayRef> {
+    let (views, nulls) = (array.views(), array.nulls());
+    // Of a null nothing leaves.
+    let length = |row: usize, view: u128| match nulls {
+        Some(nulls) if nulls.is_null(row) => 0,
+        _ => view as u32 as usize,
+    };
+    let bytes = views.iter().enumerate().map(|(row, view)| length(row, *view)).sum();
+    T::Offset::from_usize(bytes)?;
+    // A short text is written with all the bytes that a view has room for: the next one writes over them.
+    let mut written = vec![0; bytes + INLINE];
+    let (mut offsets, mut at) = (Vec::with_capacity(views.len() + 1), 0);
+    offsets.push(T::Offset::usize_as(0));
+    for (row, &view) in views.iter().enumerate() {
+        let length = length(row, view);
+        if length <= INLINE
+            && let Some(room) = written[at..].first_chunk_mut::<INLINE>()
+        {
+            room.copy_from_slice(&view.to_le_bytes()[VIEW - INLINE..]);
+        } else {
+            let (buffer, from) = ((view >> 64) as u32 as usize, (view >> 96) as usize);
+            written[at..at + length].copy_from_slice(&array.data_buffers()[buffer][from..from + length]);
+        }
+        at += length;
+        offsets.push(T::Offset::usize_as(at));
+    }
+    written.truncate(bytes);
+    // SAFETY: offsets ascend from zero to the number of bytes, and between two of them lies a value of the array.
+    let texts = unsafe {
+        let offsets = OffsetBuffer::new_unchecked(offsets.into());
+        GenericByteArray::<T>::new_unchecked(offsets, Buffer::from_vec(written), nulls.cloned())
+    };
+    Some(Arc::new(texts))
+}
+
 #[cfg(test)]
 mod tests {
-    use arrow_array::{BinaryArray, LargeBinaryArray, LargeStringArray, StringArray};
+    use arrow_array::{BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray, StringArray};
+    use arrow_buffer::NullBuffer;
 
     use super::*;
 
@@ -88,8 +137,23 @@ mod tests {
                     views.to_data().validate_full().expect("sound views");
                     let wanted = arrow_cast::cast(&array, views.data_type()).expect("the same values");
                     assert_eq!(&views, &wanted);
+                    let back = from_views(&views, array.data_type()).expect("what views are made of");
+                    back.to_data().validate_full().expect("sound texts");
+                    assert_eq!(&back, &array);
                 }
             }
         }
+    }
+    #[test]
+    fn what_stands_behind_a_null_does_not_leave() {
+        let long = "a text that no view has room for".as_bytes();
+        let views = BinaryViewArray::from_iter_values([b"short", long, b"", long, b"last"]);
+        let (views, buffers, _) = views.into_parts();
+        let nulls = Some(NullBuffer::from(vec![false, true, false, false, true]));
+        let array: ArrayRef = Arc::new(BinaryViewArray::new(views, buffers, nulls));
+        let texts = from_views(&array, &DataType::Binary).expect("a type with offsets");
+        texts.to_data().validate_full().expect("sound texts");
+        assert_eq!(texts.as_binary::<i32>().value_data(), [long, b"last"].concat());
+        assert_eq!(texts.as_binary::<i32>().iter().collect::<Vec<_>>(), [None, Some(long), None, None, Some(b"last")]);
     }
 }

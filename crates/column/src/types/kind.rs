@@ -10,7 +10,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::error::Error;
-use crate::kernels::views::to_views;
+use crate::kernels::views::{from_views, to_views};
 use crate::sizes::OFFSETS;
 use crate::types::views::length;
 
@@ -265,6 +265,9 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Error> {
     let bytes = lengths_to_count(array, to).map_or(0, |lengths| lengths.iter().sum());
     if bytes > OFFSETS.get() {
         return Err(Error::OneArray { bytes, to: to.clone() });
+    }
+    if let Some(texts) = from_views(array, to) {
+        return Ok(texts);
     }
     let strict = CastOptions { safe: false, ..CastOptions::default() };
     let fails = |from: usize, len: usize| cast_with_options(&array.slice(from, len), to, &strict).is_err();

@@ -1,7 +1,7 @@
 //! What the tests of the log share.
 
 use log::testing::Dice;
-use log::{Entry, Kind, Record};
+use log::{Body, Entry, Kind, Record};
 
 /// Runs with the sizes that a seed gives.
 pub fn drawn<R>(seed: u64, run: impl FnOnce() -> R) -> R {
@@ -34,11 +34,24 @@ pub fn kept(model: &mut Vec<Record>, record: Record) {
     model.push(record);
 }
 
-/// Records as they are appended.
-pub fn entries(records: &[Record]) -> Vec<Entry<'_>> {
-    records.iter().map(entry).collect()
+/// The body of each of these records, cut somewhere.
+pub fn parted<'a>(records: &'a [Record], dice: &mut Dice) -> Vec<[&'a [u8]; 3]> {
+    let mut cut = |bytes: &'a [u8]| bytes.split_at(dice.below(bytes.len() as u64 + 1) as usize);
+    let mut parts = |record: &'a Record| {
+        let (first, rest) = cut(&record.body);
+        let (second, third) = cut(rest);
+        [first, second, third]
+    };
+    records.iter().map(&mut parts).collect()
 }
 
-fn entry(record: &Record) -> Entry<'_> {
-    Entry { number: record.number, kind: record.kind, note: &record.note, body: &record.body }
+/// Records as they are appended, each in these parts.
+pub fn entries<'a>(records: &'a [Record], parts: &'a [[&'a [u8]; 3]]) -> Vec<Entry<'a>> {
+    let entry = |(record, parts): (&'a Record, &'a [&'a [u8]; 3])| Entry {
+        number: record.number,
+        kind: record.kind,
+        note: &record.note,
+        body: Body::Parts(parts),
+    };
+    records.iter().zip(parts).map(entry).collect()
 }

@@ -15,7 +15,7 @@ use log::{Base, Disk, Error, Finished, Log, Part, Record};
 #[path = "../common/mod.rs"]
 mod common;
 
-use common::{draw, drawn, entries, kept};
+use common::{draw, drawn, entries, kept, parted};
 
 const FOLDER: &str = "/deep/log";
 const STEPS: usize = 24;
@@ -208,7 +208,8 @@ impl Run {
         }
         let mut after = self.sure.clone();
         records.iter().for_each(|record| kept(&mut after, record.clone()));
-        let entries = entries(&records);
+        let parts = parted(&records, &mut self.dice);
+        let entries = entries(&records, &parts);
         let was_broken = self.log().is_broken();
         let mut may_be = self.may_be();
         if !was_broken {
