@@ -235,7 +235,7 @@ class Selector(Columns):
         >>> tf.table({"k": [1], "x": [1.5], "y": [2.5]}).select(cs.float().exclude("y")).columns
         ['x']
         """
-        return self._with(_but("exclude", given), "-")
+        return self._with(left_out("cs.exclude", given), "-")
 
     def as_expr(self) -> Expr:
         """The columns as expressions, whose operators are those of values: ``~cs.boolean().as_expr()``.
@@ -296,21 +296,21 @@ def _kinds(function: str, given: Iterable[Any]) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def _but(function: str, given: Iterable[Any]) -> Selector:
+def left_out(function: str, given: Iterable[Any]) -> Selector:
     """What is left out: names, types and selectors."""
     flat = flatten(given)
     names = tuple(each for each in flat if isinstance(each, str))
     kinds = [each for each in flat if not isinstance(each, (str, Selector))]
     for each in kinds:
         if isinstance(each, Expr):
-            raise TypeError(f"cs.{function}: {short(each)} is neither a name nor a type nor a selector")
+            raise TypeError(f"{function}: {short(each)} is neither a name nor a type nor a selector")
     parts: builtins.list[Any] = [each for each in flat if isinstance(each, Selector)]
     if names:
         parts.append(by_name(*names, require_all=False))
     if kinds:
         parts.append(by_dtype(*kinds))
     if not parts:
-        raise TypeError(f"cs.{function}: say which columns: names, types or selectors")
+        raise TypeError(f"{function}: say which columns: names, types or selectors")
     made: Selector = parts[0]
     for part in parts[1:]:
         made = made._with(part, "|")
@@ -456,7 +456,7 @@ def exclude(*given: str | Kind | Selector | Sequence[str]) -> Selector:
     >>> tf.table({"k": ["a"], "x": [1], "y": [2.5]}).select(cs.exclude("k", tf.Float64)).columns
     ['x']
     """
-    return all()._with(_but("exclude", given), "-")
+    return all()._with(left_out("cs.exclude", given), "-")
 
 
 # By type --------------------------------------------------------------------------------------------------

@@ -72,6 +72,22 @@ class Every:
 
 
 @dataclass(frozen=True, repr=False)
+class Without:
+    """Columns but those that a selector chooses."""
+
+    of: Any
+    but: Any
+
+    def __call__(self, columns: Sequence[str] | None) -> list[Expr]:
+        """Those of these columns."""
+        gone = {each._native.bare_column() for each in self.but(columns)}
+        return [each for each in self.of(columns) if each._native.bare_column() not in gone]
+
+    def __repr__(self) -> str:
+        return f"{self.of!r}.exclude({self.but!r})"
+
+
+@dataclass(frozen=True, repr=False)
 class At:
     """The column at a place, from the end if negative."""
 
@@ -150,11 +166,21 @@ class Columns(Expr):
         made = getattr(self._of_one, method)(*map(of_one, args), **{name: of_one(arg) for name, arg in named.items()})
         return Columns(self._root, (*self._steps, (method, args, named)), made)
 
-    def exclude(self, *names: str | Sequence[str]) -> Columns:
-        """All of these columns but some."""
-        but = _names(names, "exclude")
-        if self._steps or not isinstance(self._root, (Named, Every)):
+    def exclude(self, *given: Any) -> Columns:
+        """All of these columns but some: names, types, or what selectors choose.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a"], "x": [1], "y": [2.5]})
+        >>> t.select(tf.all().exclude(tf.String) * 10).to_dict()
+        {'x': [10], 'y': [25.0]}
+        """
+        if self._steps or not isinstance(self._root, (Named, Every, Without)):
             raise TypeError("exclude stands first: tf.all().exclude(...).sum()")
+        if isinstance(self._root, Without) or not all(isinstance(each, str) for each in flatten(given)):
+            from tickframe.selectors import left_out  # stands on this module
+
+            return Columns(Without(self._root, left_out("exclude", given)._root))
+        but = _names(given, "exclude")
         if isinstance(self._root, Every):
             return Columns(Every((*self._root.but, *but)))
         return Columns(Named(tuple(name for name in self._root.names if name not in but)))

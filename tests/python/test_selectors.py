@@ -115,6 +115,9 @@ SAME: dict[str, Any] = {
 }
 COMPUTED: dict[str, Any] = {
     "times": lambda m: m.integer() * 2,
+    "all but a type": lambda m: kinds(m).all().exclude(kinds(m).String).count(),
+    "all but types and names": lambda m: kinds(m).all().exclude([kinds(m).Int8, kinds(m).Boolean]).count(),
+    "some but a type": lambda m: kinds(m).col("text", "i8", "b").exclude("b").count(),
     "less one": lambda m: m.signed_integer() - 1,
     "sums": lambda m: m.float().sum().name.prefix("sum_"),
     "not of values": lambda m: ~m.boolean().as_expr(),
@@ -167,6 +170,8 @@ def test_selectors_go_where_names_go(t: tf.Table) -> None:
     assert t.count_by("n", cs.string()).rows() == [("a", 2), ("b", 1)]
     assert t.select(tf.col(tf.Int64, tf.Float64)).columns == ["x", "y"]
     assert t.select(tf.exclude(tf.String)).columns == ["x", "y", "l", "s"]
+    assert t.select(tf.all().exclude(cs.numeric(), "l")).columns == ["k", "s"]
+    assert t.select(tf.all().exclude(tf.String).exclude(int).exclude("l", "s").sum()).rows() == [(4.0,)]
 
 
 def test_of_groups_keys_are_no_columns(t: tf.Table) -> None:
@@ -188,6 +193,9 @@ def test_they_are_written_as_they_were_made_and_travel() -> None:
     assert repr(again) == repr(made)
     assert ours.is_selector(again)
     assert repr(ours.numeric().sum()) == "cs.numeric().sum()"
+    less = tf.all().exclude(tf.String, ours.temporal()).sum()
+    assert repr(pickle.loads(pickle.dumps(less))) == repr(less)
+    assert repr(less) == "all().exclude((cs.temporal() | cs.by_dtype(String))).sum()"
     assert ours.expand_selector(TABLE, pickle.loads(pickle.dumps(ours.float()))) == ("f32", "f64")
 
 
@@ -203,6 +211,12 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "a unit": (lambda t: ours.datetime("h"), ValueError, 'cs.datetime: a time unit is "s", "ms", "us" or "ns"'),
     "a zone": (lambda t: ours.datetime(time_zone=3), TypeError, "cs.datetime: a time zone is a str or None, not"),
     "an expression left out": (lambda t: ours.exclude(tf.col("x")), TypeError, "cs.exclude: .* is neither a name nor"),
+    "an expression left out of all": (
+        lambda t: tf.all().exclude(tf.col("x")),
+        TypeError,
+        'exclude: col."x". is neither a name nor',
+    ),
+    "left out of what is computed": (lambda t: tf.all().sum().exclude(int), TypeError, "exclude stands first"),
     "where no table is": (
         lambda t: tf.concat([t]).join(t, on=ours.string()),
         TypeError,
