@@ -3,6 +3,7 @@
 
 use arrow_schema::{DataType, Schema};
 
+use crate::tree::aggregate::Aggregate;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Bytes, Function, List, Text, Time};
 use crate::tree::literal::Literal;
@@ -23,24 +24,29 @@ impl Expr {
     /// Whether it computes a value for every row of such columns, and never an error. Only what is known to is: a function of
     /// the user, a strict cast or a decimal that may not fit is not.
     pub fn is_total(&self, schema: &Schema) -> bool {
-        self.class(schema).is_some()
+        self.class(schema, false).is_some()
     }
 
-    /// What a total expression computes; none of one that may fail.
-    fn class(&self, schema: &Schema) -> Option<Class> {
+    /// [`Expr::is_total`] of what is computed for each group of such rows: an aggregate of what cannot fail is a value.
+    pub fn is_total_of_groups(&self, schema: &Schema) -> bool {
+        self.class(schema, true).is_some()
+    }
+
+    /// What a total expression computes, of rows or of groups; none of one that may fail.
+    fn class(&self, schema: &Schema, of_groups: bool) -> Option<Class> {
         match self {
             Expr::Column(name) => schema.field_with_name(name).ok().map(|field| Class::of(field.data_type())),
             Expr::Literal(literal) => Some(Class::of_literal(literal)),
-            Expr::Alias(input, _) => input.class(schema),
-            Expr::Cast { input, to, strict: false } => input.class(schema).map(|_| Class::of(to)),
+            Expr::Alias(input, _) => input.class(schema, of_groups),
+            Expr::Cast { input, to, strict: false } => input.class(schema, of_groups).map(|_| Class::of(to)),
             Expr::When { branches, otherwise } => {
                 let mut values = Vec::with_capacity(branches.len() + 1);
                 for (condition, value) in branches {
-                    condition.class(schema)?;
-                    values.push(value.class(schema)?);
+                    condition.class(schema, of_groups)?;
+                    values.push(value.class(schema, of_groups)?);
                 }
                 values.extend(match otherwise {
-                    Some(otherwise) => Some(otherwise.class(schema)?),
+                    Some(otherwise) => Some(otherwise.class(schema, of_groups)?),
                     None => None,
                 });
                 // Numbers and decimals meet in a decimal of neither type.
@@ -48,12 +54,17 @@ impl Expr {
             }
             // A pattern that is written out was read as the expression was bound.
             Expr::Call { function: Function::Text(Text::Contains { literal: false }), args } => match args.as_slice() {
-                [text, Expr::Literal(Literal::Str(_))] => text.class(schema).map(|_| Class::Other),
+                [text, Expr::Literal(Literal::Str(_))] => text.class(schema, of_groups).map(|_| Class::Other),
                 _ => None,
             },
             Expr::Call { function, args } => {
-                let args = args.iter().map(|arg| arg.class(schema)).collect::<Option<Vec<Class>>>()?;
+                let args = args.iter().map(|arg| arg.class(schema, of_groups)).collect::<Option<Vec<Class>>>()?;
                 of_call(*function, &args)
+            }
+            // What it is of is computed row by row.
+            Expr::Aggregate { kind, inputs } if of_groups => {
+                let inputs = inputs.iter().map(|input| input.class(schema, false)).collect::<Option<Vec<Class>>>()?;
+                Some(inputs.first().map_or(Class::Number, |input| input.aggregated(kind)))
             }
             Expr::Cast { strict: true, .. }
             | Expr::Host { .. }
@@ -75,6 +86,16 @@ impl Class {
             decimal @ (Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..)) => Class::Decimal(decimal),
             _ => Class::Other,
         }
+    }
+
+    /// What an aggregate makes of such values.
+    fn aggregated(&self, kind: &Aggregate) -> Class {
+        let example = match self {
+            Class::Number => &DataType::Float64,
+            Class::Decimal(decimal) => decimal,
+            Class::Other => &DataType::Utf8,
+        };
+        kind.output_type(example).map_or(Class::Other, |made| Class::of(&made))
     }
 
     fn of_literal(literal: &Literal) -> Class {

@@ -24,7 +24,7 @@ pub(super) fn filter_below_groups(plan: &Plan, shapes: &mut Shapes) -> Option<Pl
     let input = below.inputs().first()?.clone();
     let keys: HashMap<String, String> = match below.op() {
         Op::Aggregate { keys, aggregates, on_error: OnError::Fail }
-            if shapes.are_total(&input, &read(keys, aggregates)) =>
+            if shapes.are_total(&input, keys) && shapes.are_total_of_groups(&input, aggregates) =>
         {
             let key = |key: &Expr| match key.unaliased() {
                 Expr::Column(old) => Some((key.output_name().ok()?, old.to_string())),

@@ -138,7 +138,9 @@ impl Search<'_> {
             }
             Op::Aggregate { keys, aggregates, on_error: OnError::Fail } if !*grouped && !keys.is_empty() => {
                 let read = read(keys, aggregates);
-                let total = read.iter().all(is_of_its_row) && shapes.are_total(input, &read);
+                let total = read.iter().all(is_of_its_row)
+                    && shapes.are_total(input, keys)
+                    && shapes.are_total_of_groups(input, aggregates);
                 let own = keys.iter().filter_map(|key| match key.unaliased() {
                     formula::Expr::Column(old) => Some((key.output_name().ok()?, old.to_string())),
                     _ => None,

@@ -47,6 +47,11 @@ impl Shapes {
         self.of(plan).is_some_and(|shape| expressions.iter().all(|one| one.is_total(shape.canonical())))
     }
 
+    /// Whether nothing that is computed for each group of a node's rows can fail.
+    pub(in crate::plan) fn are_total_of_groups(&mut self, plan: &Plan, expressions: &[Expr]) -> bool {
+        self.of(plan).is_some_and(|shape| expressions.iter().all(|one| one.is_total_of_groups(shape.canonical())))
+    }
+
     /// Several nodes stand on it: what is moved below it for one of them would be computed twice.
     pub(super) fn share(&mut self, plan: &Plan) {
         self.shared.insert(plan.address());

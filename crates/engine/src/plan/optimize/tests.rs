@@ -1,5 +1,8 @@
 //! Each rule fires where it is meant to, leaves alone what it must, and changes no table.
 
+use std::sync::Arc;
+
+use arrow_schema::DataType;
 use formula::{Aggregate, Expr, Function, Window};
 
 use crate::plan::{
@@ -168,6 +171,24 @@ fn a_filter_by_keys_goes_below_groups() {
         filter(vec![above("V", 1)]),
     ]);
     assert!(fired.is_empty(), "the last row of a key may be another of the rows that pass");
+}
+
+/// A group that the filter leaves out may be one whose value cannot be computed.
+#[test]
+fn a_filter_by_keys_stays_above_groups_of_which_something_is_computed_that_may_fail() {
+    let sum = || Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(col("V"))).expect("an aggregate");
+    let len = Expr::aggregate(Aggregate::Len, None).expect("an aggregate");
+    let is_a = || filter(vec![call(Function::Equal, vec![col("K"), Expr::literal("A")])]);
+    let group = |value: Expr| Op::Aggregate {
+        keys: vec![col("K")],
+        aggregates: vec![value.alias("s")],
+        on_error: OnError::Fail,
+    };
+    let (fired, _) = of(vec![group(call(Function::Divide, vec![sum(), len])), is_a()]);
+    assert_eq!(fired, ["filter below groups"]);
+    let small = Expr::Cast { input: Arc::new(sum()), to: DataType::Int8, strict: true };
+    let (fired, _) = of(vec![group(small), is_a()]);
+    assert!(fired.is_empty(), "the cast of another group may fail");
 }
 
 /// Which groups are held depends on those that the filter would leave out.
