@@ -103,21 +103,24 @@ impl Draft {
         &mut self.last
     }
 
+    /// What is put next does not go on where the last bytes are.
+    fn seal(&mut self) {
+        if !self.last.is_empty() {
+            self.done.push(std::mem::take(&mut self.last).into());
+        }
+    }
+
     fn push(&mut self, buffer: Buffer) {
         if buffer.len() < LARGE {
             return self.last.extend_from_slice(&buffer);
         }
-        if !self.last.is_empty() {
-            self.done.push(std::mem::take(&mut self.last).into());
-        }
+        self.seal();
         self.done.push(buffer);
     }
 
     /// Puts what another one has behind what there is.
     pub(crate) fn append(&mut self, mut other: Draft) {
-        if !self.last.is_empty() {
-            self.done.push(std::mem::take(&mut self.last).into());
-        }
+        self.seal();
         self.done.append(&mut other.done);
         self.last = other.last;
     }

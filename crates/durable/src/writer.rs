@@ -64,7 +64,7 @@ enum Work {
     /// These steps are over.
     Write(Vec<Ended>),
     /// A step that goes on stored this, behind what of it is encoded already.
-    Encode(u64, Stored),
+    Encode(u64, Box<Stored>),
 }
 
 /// A step that is over.
@@ -265,7 +265,7 @@ impl Shared {
             let steps = match work {
                 Work::Write(steps) => steps,
                 Work::Encode(step, stored) => {
-                    made.entry(step).or_default().push(encoded(stored));
+                    made.entry(step).or_default().push(encoded(*stored));
                     continue;
                 }
             };
@@ -327,7 +327,7 @@ impl Shared {
             // What a step stores is encoded in order.
             let next = state.storing.iter().find_map(|(step, all)| {
                 let nth = made.get(step).map_or(0, Vec::len);
-                all.get(nth).map(|stored| Work::Encode(*step, stored.clone()))
+                all.get(nth).map(|stored| Work::Encode(*step, Box::new(stored.clone())))
             });
             if next.is_some() {
                 return next;
