@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard
 
 from tickframe import _native
 from tickframe.aggregates import Aggregates
@@ -93,6 +93,7 @@ class Expr(Arithmetic, Aggregates, Compares, Rolls, RollsLists, Runs):
     """What to compute for each row, or for each group of rows. Made by `col`, `lit`, `when` and operators."""
 
     __slots__ = ("_native",)
+    _is_expression = True
 
     def __init__(self, native: _native.Expr) -> None:
         self._native = native
@@ -527,7 +528,7 @@ def flatten(items: Iterable[object]) -> list[object]:
     open_lists = [iter(items)]
     while open_lists:
         for item in open_lists[-1]:
-            if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Expr, Mapping)) and not _has_rows(item):
+            if not isinstance(item, (str, Expr)) and _is_nested(item):
                 if builtins.len(open_lists) > _DEEPEST_ARGUMENTS:
                     raise TypeError(f"arguments are lists in lists, more than {_DEEPEST_ARGUMENTS} deep")
                 open_lists.append(iter(item))
@@ -540,6 +541,10 @@ def flatten(items: Iterable[object]) -> list[object]:
         else:
             open_lists.pop()
     return flat
+
+
+def _is_nested(item: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(item, Iterable) and not isinstance(item, (bytes, Mapping)) and not _has_rows(item)
 
 
 def _has_rows(item: object) -> bool:

@@ -24,7 +24,9 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes, _dt.datetime, _dt.
 
 def array_like(value: object) -> bool:
     """Whether it is a Series, an array, a column: values in order, of one type."""
-    if isinstance(value, (str, bytes, Mapping, type)):
+    if isinstance(value, (str, bytes, type)) or getattr(type(value), "_is_expression", False):
+        return False
+    if isinstance(value, Mapping):
         return False
     shaped = getattr(value, "shape", None)
     if isinstance(shaped, tuple):

@@ -3,7 +3,7 @@
 //! Everything that moves cells works on this form and knows only their width.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, downcast_primitive_array};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow_schema::DataType;
 
@@ -122,11 +122,7 @@ impl Cells {
                 let views = chunk.as_binary_view();
                 (views.views().inner().clone(), views.data_buffers().to_vec())
             }
-            _ => {
-                let data = chunk.to_data();
-                let (from, len) = (data.offset() * shape.width, chunk.len() * shape.width);
-                (data.buffers()[0].slice_with_length(from, len), Vec::new())
-            }
+            _ => (units(chunk, shape), Vec::new()),
         };
         Cells { values: aligned(values, shape), nulls, texts }
     }
@@ -136,6 +132,18 @@ impl Cells {
         let (buffer, offset) = place(view);
         &self.texts[buffer as usize][offset as usize..][..length(view)]
     }
+}
+
+/// The values of an array of numbers, times or bytes of one width.
+fn units(chunk: &ArrayRef, shape: &Shape) -> Buffer {
+    let array = chunk.as_ref();
+    downcast_primitive_array!(
+        array => array.values().inner().clone(),
+        _ => {
+            let data = chunk.to_data();
+            data.buffers()[0].slice_with_length(data.offset() * shape.width, chunk.len() * shape.width)
+        }
+    )
 }
 
 /// Cells being gathered.

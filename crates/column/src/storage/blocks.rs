@@ -25,7 +25,7 @@ use crate::storage::runs::{Run, leading_block, listed, locate, runs, runs_of};
 use crate::storage::slab::{Ahead, Pool};
 use crate::storage::tree::{FAN, Leaf, Tree, leaf_of};
 use crate::storage::undo::Undo;
-use crate::storage::view::BlockView;
+use crate::storage::view::{BlockView, Fresh};
 
 /// A column of cells by row key, stored in blocks. While a step runs, its previous state stays readable.
 pub struct BlockColumn {
@@ -39,9 +39,9 @@ pub struct BlockColumn {
 struct Shared {
     tree: Tree,
     written: Moment,
-    undo: Option<Arc<Undo>>,
+    undo: Option<Undo>,
     /// The chunks that the running step stored. A read of exactly these rows returns the chunk without a gather.
-    fresh: Arc<[(RowSet, Chunk)]>,
+    fresh: Fresh,
     /// True between the first and the last slice of an edit, while the state of `written` must not be read.
     editing: bool,
     /// Whether the last edit failed half way. Until the next edit, reads at every moment give the state before it, by
@@ -90,14 +90,8 @@ impl BlockColumn {
         let shape = Arc::new(Shape::new(data_type));
         let counters = StorageCounters::under(total);
         let pool = Pool::new(BLOCK * shape.width, SLAB_BYTES.get(), counters.clone());
-        let shared = Shared {
-            tree: Tree::default(),
-            written: at,
-            undo: None,
-            fresh: Arc::new([]),
-            editing: false,
-            failed: false,
-        };
+        let shared =
+            Shared { tree: Tree::default(), written: at, undo: None, fresh: None, editing: false, failed: false };
         let writer = Writer { pool, stragglers: false, settled: 0 };
         BlockColumn { shape, counters, shared: Mutex::new(shared), writer: Mutex::new(writer) }
     }
@@ -129,7 +123,7 @@ impl BlockColumn {
         for (rows, chunk) in edit.writes {
             self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
         }
-        attempt.succeed(edit.writes.into());
+        attempt.succeed((!edit.writes.is_empty()).then(|| edit.writes.into()));
         Ok(())
     }
 
@@ -143,7 +137,7 @@ impl BlockColumn {
         let attempt = Attempt(self);
         self.shared().tree = Tree::default();
         self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
-        attempt.succeed(Arc::new([]));
+        attempt.succeed(None);
         Ok(())
     }
 
@@ -159,10 +153,10 @@ impl BlockColumn {
             }
             shared.undo.clone()
         };
-        match undo.as_deref() {
+        match &undo {
             Some(Undo::Cells { rows, chunk }) => self.write(writer, rows, &Source::of(&self.shape, chunk))?,
             Some(Undo::Whole(tree)) => self.shared().tree = tree.clone(),
-            None => {}
+            Some(Undo::Nothing) | None => {}
         }
         let mut shared = self.shared();
         shared.failed = false;
@@ -181,13 +175,13 @@ impl BlockColumn {
             if shared.failed {
                 return;
             }
-            (shared.undo.take(), std::mem::replace(&mut shared.fresh, Arc::new([])))
+            (shared.undo.take(), shared.fresh.take())
         };
         drop(fresh);
         if let Some(undo) = &undo {
             self.counters.drop_undo(undo.bytes());
         }
-        let rebuilt = matches!(undo.as_deref(), Some(Undo::Whole(_)));
+        let rebuilt = matches!(undo, Some(Undo::Whole(_)));
         drop(undo);
         if rebuilt {
             writer.pool.trim();
@@ -257,13 +251,16 @@ impl BlockColumn {
 
     /// Gathers the old cells of these keys for the undo log. Readers are not blocked.
     fn gather_undo(&self, rows: &RowSet) -> Result<Undo, Error> {
+        if rows.is_empty() {
+            return Ok(Undo::Nothing);
+        }
         let chunk = self.cells_of(rows)?;
         Ok(Undo::Cells { rows: rows.clone(), chunk })
     }
 
     fn cells_of(&self, rows: &RowSet) -> Result<Chunk, Error> {
         let tree = self.shared().tree.clone();
-        BlockView { shape: self.shape.clone(), tree, undo: None, fresh: Arc::new([]) }.copied(rows)
+        BlockView { shape: self.shape.clone(), tree, undo: None, fresh: None }.copied(rows)
     }
 
     fn publish(&self, step: Step, undo: Undo) -> Result<(), Error> {
@@ -275,7 +272,7 @@ impl BlockColumn {
             self.counters.drop_undo(old.bytes());
         }
         self.counters.keep_undo(undo.bytes());
-        let old = (shared.undo.replace(Arc::new(undo)), std::mem::replace(&mut shared.fresh, Arc::new([])));
+        let old = (shared.undo.replace(undo), shared.fresh.take());
         (shared.written, shared.editing) = (step.now(), true);
         drop(shared);
         drop(old);
@@ -429,7 +426,7 @@ impl BlockColumn {
 struct Attempt<'a>(&'a BlockColumn);
 
 impl Attempt<'_> {
-    fn succeed(self, fresh: Arc<[(RowSet, Chunk)]>) {
+    fn succeed(self, fresh: Fresh) {
         let mut shared = self.0.shared();
         shared.fresh = fresh;
         shared.editing = false;
@@ -483,7 +480,7 @@ impl ColumnSource for BlockColumn {
             return Err(Moved);
         };
         let tree = shared.tree.clone();
-        let fresh = if undo.is_none() { shared.fresh.clone() } else { Arc::new([]) };
+        let fresh = if undo.is_none() { shared.fresh.clone() } else { None };
         drop(shared);
         Ok(Arc::new(BlockView { shape: self.shape.clone(), tree, undo, fresh }))
     }

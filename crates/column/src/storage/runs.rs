@@ -20,15 +20,18 @@ const SHORT_SPAN: u64 = 4;
 
 /// The spans of a row set, cut at the edges of blocks.
 pub(crate) fn runs(rows: &RowSet) -> Runs<'_> {
+    if let Some(span) = rows.as_span() {
+        return Runs::Spans { spans: None, next: span.first, last: span.last };
+    }
     match listed(rows) {
         Some(keys) => Runs::Keys(keys, 0),
-        None => Runs::Spans { spans: rows.spans(), next: 1, last: 0 },
+        None => Runs::Spans { spans: Some(rows.spans()), next: 1, last: 0 },
     }
 }
 
 /// The keys of a row set, if they mostly stand apart and are not too many to be written out.
 pub(crate) fn listed(rows: &RowSet) -> Option<Vec<u64>> {
-    (rows.len() <= LISTED_KEYS.rows() && stands_apart(rows)).then(|| rows.to_vec())
+    (rows.as_span().is_none() && rows.len() <= LISTED_KEYS.rows() && stands_apart(rows)).then(|| rows.to_vec())
 }
 
 /// The block of the first of these ascending keys, and how many of them are in it.
@@ -48,7 +51,12 @@ fn stands_apart(rows: &RowSet) -> bool {
 /// as a list than as spans of one.
 #[allow(clippy::large_enum_variant, reason = "one a walk, on the stack; a box would cost more than it saves")]
 pub(crate) enum Runs<'a> {
-    Spans { spans: rowset::Spans<'a>, next: u64, last: u64 },
+    /// The rest of the span that is walked, and the spans behind it.
+    Spans {
+        spans: Option<rowset::Spans<'a>>,
+        next: u64,
+        last: u64,
+    },
     Keys(Vec<u64>, usize),
 }
 
@@ -60,7 +68,7 @@ impl Iterator for Runs<'_> {
         match self {
             Runs::Spans { spans, next, last } => {
                 if *next > *last {
-                    let span = spans.next()?;
+                    let span = spans.as_mut()?.next()?;
                     (*next, *last) = (span.first, span.last);
                 }
                 let run = first_run(*next, *last);

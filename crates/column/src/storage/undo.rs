@@ -8,7 +8,10 @@ use crate::storage::reading::patch;
 use crate::storage::tree::Tree;
 
 /// The previous values of a column.
+#[derive(Clone)]
 pub(crate) enum Undo {
+    /// No cell was overwritten: the step stored cells of new keys only.
+    Nothing,
     /// The old cells of these keys; all other cells are unchanged in the tree.
     Cells { rows: RowSet, chunk: ArrayRef },
     /// The whole old tree: the step replaced the column.
@@ -18,9 +21,8 @@ pub(crate) enum Undo {
 impl Undo {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Undo::Cells { rows, .. } if rows.is_empty() => 0,
             Undo::Cells { chunk, .. } => chunk.get_array_memory_size() as u64,
-            Undo::Whole(_) => 0,
+            Undo::Nothing | Undo::Whole(_) => 0,
         }
     }
 }

@@ -21,18 +21,25 @@ use crate::types::kind::Kind;
 pub(crate) struct BlockView {
     pub shape: Arc<Shape>,
     pub tree: Tree,
-    pub undo: Option<Arc<Undo>>,
+    pub undo: Option<Undo>,
     /// What the step that made this moment stored, and where.
-    pub fresh: Arc<[(RowSet, Chunk)]>,
+    pub fresh: Fresh,
 }
 
+/// The cells that a step stored, and where; none if it stored none.
+pub(crate) type Fresh = Option<Arc<[(RowSet, Chunk)]>>;
+
 impl BlockView {
+    fn fresh(&self) -> impl Iterator<Item = &(RowSet, Chunk)> {
+        self.fresh.iter().flat_map(|cells| cells.iter())
+    }
+
     /// The tree to read, and the old cells to put over it.
     fn parts(&self) -> (&Tree, Option<(&RowSet, &ArrayRef)>) {
-        match self.undo.as_deref() {
-            None => (&self.tree, None),
+        match &self.undo {
+            None | Some(Undo::Nothing) => (&self.tree, None),
             Some(Undo::Whole(tree)) => (tree, None),
-            Some(Undo::Cells { rows, chunk }) => (&self.tree, (!rows.is_empty()).then_some((rows, chunk))),
+            Some(Undo::Cells { rows, chunk }) => (&self.tree, Some((rows, chunk))),
         }
     }
 
@@ -53,7 +60,7 @@ impl BlockView {
     /// The cells of these keys, if the step that runs stored them all as one range of numbers.
     fn taken_fresh(&self, keys: &[u64]) -> Option<Chunk> {
         let holds = |rows: &RowSet| rows.as_span().filter(|span| keys.iter().all(|key| span.contains(*key)));
-        let (span, chunk) = self.fresh.iter().find_map(|(rows, chunk)| Some((holds(rows)?, chunk)))?;
+        let (span, chunk) = self.fresh().find_map(|(rows, chunk)| Some((holds(rows)?, chunk)))?;
         self.shape.is_plain().then(|| take_lying(&Cells::of(&self.shape, chunk), &self.shape, span.first, keys))
     }
 
@@ -74,7 +81,7 @@ impl Column for BlockView {
         {
             return Ok(chunk.clone());
         }
-        if let Some((_, chunk)) = self.fresh.iter().find(|(stored, _)| stored == rows) {
+        if let Some((_, chunk)) = self.fresh().find(|(stored, _)| stored == rows) {
             return Ok(chunk.clone());
         }
         if let Some(span) = rows.as_span()

@@ -6,12 +6,14 @@
 //! first is shared by all.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use graph::UpdateGraph;
 
 use crate::error::Error;
+use crate::sizes;
 use crate::table::handle::{Table, WeakTable};
 use crate::threads::interrupt;
 use crate::threads::starting::Starting;
@@ -25,6 +27,26 @@ const POLLS: usize = 200;
 
 /// The deepest nesting of operations that start inside user functions of starting operations.
 const DEEPEST: usize = 8;
+
+/// The requests over one table: a request is known by its fingerprint and its inputs.
+#[derive(Default)]
+pub(crate) struct Memo {
+    slots: HashMap<(u128, Vec<usize>), Arc<Slot>>,
+    /// As many slots as the last sweep left.
+    left: usize,
+}
+
+impl Memo {
+    /// The slot of a request. Slots that nobody needs are swept away whenever the memo has doubled, so that a request
+    /// costs the same however many stand.
+    pub(crate) fn slot(&mut self, key: (u128, Vec<usize>)) -> Arc<Slot> {
+        if self.slots.len() >= sizes::SWEEP_AT.get().max(2 * self.left) {
+            self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
+            self.left = self.slots.len();
+        }
+        self.slots.entry(key).or_default().clone()
+    }
+}
 
 /// The memo entry of one request.
 #[derive(Default)]
@@ -83,7 +105,7 @@ impl Slot {
     }
 
     /// Whether no thread needs the slot any more.
-    pub(crate) fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.state.try_lock().is_ok_and(|state| state.makers == 0 && state.made.upgrade().is_none())
     }
 
@@ -252,6 +274,17 @@ mod tests {
         let first = first.join().unwrap().unwrap();
         assert_eq!(first.identity(), second.unwrap().identity());
         assert_eq!((calls.load(Ordering::SeqCst), polled.load(Ordering::SeqCst) > 0), (1, true));
+    }
+
+    #[test]
+    fn slots_that_nobody_needs_are_swept_when_the_memo_has_doubled() {
+        let mut memo = Memo::default();
+        let most = sizes::SWEEP_AT.get().max(256);
+        let held: Vec<Arc<Slot>> = (0..most).map(|at| memo.slot((at as u128, Vec::new()))).collect();
+        assert_eq!(memo.slots.len(), most, "somebody needs each");
+        drop(held);
+        (most..4 * most).for_each(|at| drop(memo.slot((at as u128, Vec::new()))));
+        assert!(memo.slots.len() <= 2 * most, "{} slots of tables that are gone", memo.slots.len());
     }
 
     #[test]

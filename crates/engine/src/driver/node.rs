@@ -286,11 +286,10 @@ impl TableNode {
     }
 
     fn changes(&self, step: Step) -> Vec<Change> {
-        let quiet = Arc::new(TableUpdate::default());
         self.inputs
             .iter()
             .map(|input| {
-                let update = input.node().and_then(|node| node.update_in(step)).unwrap_or_else(|| quiet.clone());
+                let update = input.node().and_then(|node| node.update_in(step)).unwrap_or_default();
                 Change::new(input.clone(), step.before(), step.now(), update)
             })
             .collect()

@@ -55,7 +55,7 @@ impl Filter {
     /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier; those that
     /// cannot fail change places as they are measured.
     pub(crate) fn in_turns(call: &Call, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
-        let (mut bound, mut told): (Vec<Evaluator>, Vec<String>) = Default::default();
+        let (mut bound, mut told) = (Vec::with_capacity(predicates.len()), Vec::with_capacity(predicates.len()));
         for (at, predicate) in predicates.iter().enumerate() {
             let turn = turns.get(at).cloned().unwrap_or_default();
             // Bound as a whole first, so that an error shows the user's text and not a part of it.

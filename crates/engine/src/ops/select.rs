@@ -62,7 +62,7 @@ impl Select {
 
     fn only_in_turns(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
         let mut select = Select::empty(call, table, expressions, turns);
-        let mut computed = Vec::new();
+        let mut computed = Vec::with_capacity(expressions.len());
         for (at, expression) in expressions.iter().enumerate() {
             let output = output(call, table, expression, turns.get(at), &mut computed)?;
             select.outputs.push(output);
@@ -79,7 +79,7 @@ impl Select {
         let mut select = Select::empty(call, table, expressions, turns);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
-        let mut computed = Vec::new();
+        let mut computed = Vec::with_capacity(expressions.len());
         let mut named = std::collections::HashSet::new();
         for (at, expression) in expressions.iter().enumerate() {
             let output = output(call, table, expression, turns.get(at), &mut computed)?;

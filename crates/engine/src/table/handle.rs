@@ -1,7 +1,7 @@
 //! A table: a row set, columns and a schema over time, and the graph node that maintains them.
 
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
@@ -9,7 +9,7 @@ use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Registration, Size, Step, UpdateGraph};
 use rowset::RowSet;
 
-use crate::driver::memo::Slot;
+use crate::driver::memo::{Memo, Slot};
 use crate::error::{Error, Failure, Location};
 use crate::plan::input::Input;
 use crate::plan::node::Plan;
@@ -75,7 +75,7 @@ struct Inner {
     live: Option<LiveParts>,
     selection: Option<Selected>,
     /// What was asked for over this table and others: by the print of the request, and the identities of the inputs.
-    memo: Mutex<HashMap<(u128, Vec<usize>), Arc<Slot>>>,
+    memo: Mutex<Memo>,
 }
 
 /// What says which rows of a table are meant; only who knows it can read it.
@@ -290,11 +290,7 @@ impl Table {
     }
 
     pub(crate) fn memo_slot(&self, key: (u128, Vec<usize>)) -> Arc<Slot> {
-        let mut memo = self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        if memo.len() >= crate::sizes::SWEEP_AT.get() {
-            memo.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
-        }
-        memo.entry(key).or_default().clone()
+        self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner).slot(key)
     }
 
     /// Whether a signal interrupted the last step by hand at this table or at one of its inputs. Such a table still

@@ -4,7 +4,6 @@
 mod context;
 mod piece;
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
@@ -433,11 +432,13 @@ pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Re
 
 /// As [`evaluate_all`], but each expression gives consecutive chunks that are not joined.
 pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Vec<Chunk>>, Error> {
-    let columns: BTreeSet<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
-    let columns: Vec<usize> = columns.into_iter().collect();
-    let read: HashMap<usize, Chunk> = columns.iter().copied().zip(view.read_columns(&columns, rows)?).collect();
+    let mut columns: Vec<usize> = evaluators.iter().flat_map(|evaluator| evaluator.inputs()).copied().collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let read = view.read_columns(&columns, rows)?;
+    let of = |column: &usize| read[columns.binary_search(column).expect("every input is read")].clone();
     let run = |evaluator: &Evaluator| {
-        let mut cells: Vec<Chunk> = evaluator.inputs().iter().map(|column| read[column].clone()).collect();
+        let mut cells: Vec<Chunk> = evaluator.inputs().iter().map(of).collect();
         for beside in evaluator.bound.context_inputs() {
             cells.push(evaluator.beside(beside, view, rows)?);
         }

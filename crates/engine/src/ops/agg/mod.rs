@@ -131,7 +131,7 @@ impl Aggregation {
         if let Some((column, name)) = columns.iter().find(|(column, _)| !can_be_key(table.column_type(*column))) {
             return Err(Error::unkeyable(operation, name, table.column_type(*column)));
         }
-        let mut inputs: Vec<(Expr, Evaluator)> = Vec::new();
+        let mut inputs: Vec<(Expr, Evaluator)> = Vec::with_capacity(aggregates.len());
         let mut outputs = Vec::with_capacity(aggregates.len());
         for aggregate in aggregates {
             let output = output_of(operation, table, aggregate, &mut inputs)?;

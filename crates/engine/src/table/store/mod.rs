@@ -227,8 +227,8 @@ impl Moving {
 }
 
 fn added_rows(writes: &Writes) -> RowSet {
-    let mut added = RowSet::new();
-    writes.added.iter().for_each(|(keys, _)| added |= keys);
+    let mut added = writes.added.first().map(|(keys, _)| keys.clone()).unwrap_or_default();
+    writes.added.iter().skip(1).for_each(|(keys, _)| added |= keys);
     added
 }
 
