@@ -21,9 +21,9 @@ pub static HOST_ROWS: Size = Size::new("engine.HOST_ROWS", 1 << 18);
 /// which must zero them again for the next call.
 pub static HOST_ARRAY_ROWS: Size = Size::new("engine.HOST_ARRAY_ROWS", 1 << 20);
 
-/// Rows that go together through a chain of predicates and computed columns: what is read of them stays in the second cache, and
-/// texts of so many rows in memory that the system's allocator keeps.
-pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 7 << 10);
+/// Rows that go together through a chain of predicates and computed columns: as many as pay for what a block costs, few enough
+/// that what is read of them stays in the second cache.
+pub static BLOCK_ROWS: Size = Size::new("engine.BLOCK_ROWS", 28 << 10);
 /// One row in so many, or fewer, must be left of a block for them to be picked: more are evaluated all, and masked.
 pub static PICKED_SHARE: Size = Size::new("engine.PICKED_SHARE", 8);
 /// From so many rows on a chain of a plan over a static table runs block by block.

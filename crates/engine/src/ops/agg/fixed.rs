@@ -210,25 +210,29 @@ fn fitting(values: &[f64]) -> Units {
 /// Whether all values are nothing but units.
 #[inline]
 fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
-    let mut odd = 0;
-    let rows = apart.high.iter_mut().zip(apart.low.iter_mut()).zip(apart.rest.iter_mut());
-    for (value, ((high, low), rest)) in values.iter().zip(rows) {
-        (*high, *low, *rest) = units.part(*value);
-        odd |= units.odd(*value, *rest);
-    }
-    odd == 0
+    simd::widest(|| {
+        let mut odd = 0;
+        let rows = apart.high.iter_mut().zip(apart.low.iter_mut()).zip(apart.rest.iter_mut());
+        for (value, ((high, low), rest)) in values.iter().zip(rows) {
+            (*high, *low, *rest) = units.part(*value);
+            odd |= units.odd(*value, *rest);
+        }
+        odd == 0
+    })
 }
 
 /// The sums of what all values are made of, if that is nothing but units.
 #[inline]
 fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
-    let (mut highs, mut lows, mut odd) = (0i64, 0i64, 0);
-    for value in values {
-        let (high, low, rest) = units.part(*value);
-        (highs, lows) = (highs.wrapping_add(high), lows.wrapping_add(low));
-        odd |= units.odd(*value, rest);
-    }
-    (odd == 0).then_some((highs, lows))
+    simd::widest(|| {
+        let (mut highs, mut lows, mut odd) = (0i64, 0i64, 0);
+        for value in values {
+            let (high, low, rest) = units.part(*value);
+            (highs, lows) = (highs.wrapping_add(high), lows.wrapping_add(low));
+            odd |= units.odd(*value, rest);
+        }
+        (odd == 0).then_some((highs, lows))
+    })
 }
 
 /// As [`totals`], of the values of each group, which are gathered.

@@ -49,20 +49,22 @@ pub(crate) fn truth(condition: &Operand<'_>, out: &mut [u64]) {
 
 /// `out[i] = if mask[i] { a[i] } else { b[i] }`.
 pub(crate) fn select<T: Native>(mask: &[u64], a: In<'_, T>, b: In<'_, T>, out: &mut [T]) {
-    for (index, (out, word)) in out.chunks_mut(64).zip(mask).enumerate() {
-        let a = part(a, index, out.len());
-        let b = part(b, index, out.len());
-        match (*word, a, b) {
-            (0, _, In::Many(b)) => out.copy_from_slice(b),
-            (0, _, In::One(b)) => out.fill(b),
-            (u64::MAX, In::Many(a), _) => out.copy_from_slice(a),
-            (u64::MAX, In::One(a), _) => out.fill(a),
-            (word, a, b) => choose(&spread(word), a, b, out),
+    simd::widest(|| {
+        for (index, (out, word)) in out.chunks_mut(64).zip(mask).enumerate() {
+            let a = part(a, index, out.len());
+            let b = part(b, index, out.len());
+            match (*word, a, b) {
+                (0, _, In::Many(b)) => out.copy_from_slice(b),
+                (0, _, In::One(b)) => out.fill(b),
+                (u64::MAX, In::Many(a), _) => out.copy_from_slice(a),
+                (u64::MAX, In::One(a), _) => out.fill(a),
+                (word, a, b) => choose(&spread(word), a, b, out),
+            }
         }
-    }
+    });
 }
 
-#[inline]
+#[inline(always)]
 fn choose<T: Native>(mask: &[u8; 64], a: In<'_, T>, b: In<'_, T>, out: &mut [T]) {
     let rows = out.iter_mut().zip(mask);
     match (a, b) {

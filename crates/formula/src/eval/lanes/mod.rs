@@ -10,7 +10,8 @@ mod logic;
 mod program;
 mod run;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, downcast_primitive_array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
@@ -135,12 +136,16 @@ macro_rules! lanes {
         impl Values {
             /// The values of an array, without a copy but for bits.
             pub(crate) fn of(array: &ArrayRef) -> Values {
-                let data = array.to_data();
-                let buffer = || data.buffers()[0].clone();
-                let (offset, rows) = (data.offset(), data.len());
-                match Kind::of(array.data_type()) {
-                    $(Some(Kind::$variant) => Values::$variant(ScalarBuffer::new(buffer(), offset, rows)),)*
-                    Some(Kind::Bits) => Values::Bits(words_of(&BooleanBuffer::new(buffer(), offset, rows))),
+                let cells = array.as_ref();
+                let values = downcast_primitive_array!(
+                    cells => Some(cells.values().inner().clone()),
+                    _ => None
+                );
+                match (Kind::of(array.data_type()), values) {
+                    $((Some(Kind::$variant), Some(values)) => {
+                        Values::$variant(ScalarBuffer::new(values, 0, array.len()))
+                    })*
+                    (Some(Kind::Bits), _) => Values::Bits(words_of(array.as_boolean().values())),
                     _ => Values::Opaque,
                 }
             }
@@ -312,7 +317,7 @@ pub(crate) fn zip<A: Native, B: Native, R: Native>(
 #[inline]
 pub(crate) fn test<A: Native>(a: In<'_, A>, out: &mut [u64], f: impl Fn(A) -> bool + Copy) {
     match a {
-        In::Many(a) => {
+        In::Many(a) => simd::widest(|| {
             // Of 64 rows the loop has no end to look for; the last word may have fewer.
             let (whole, rest) = a.as_chunks::<64>();
             let mut bytes = [0_u8; 64];
@@ -325,7 +330,7 @@ pub(crate) fn test<A: Native>(a: In<'_, A>, out: &mut [u64], f: impl Fn(A) -> bo
                 bytes.iter_mut().zip(rest).for_each(|(byte, a)| *byte = u8::from(f(*a)));
                 *word = pack(&bytes);
             }
-        }
+        }),
         In::One(a) => out.fill(all_if(f(a))),
     }
 }
@@ -339,10 +344,12 @@ pub(crate) fn test2<A: Native, B: Native>(
     f: impl Fn(A, B) -> bool + Copy,
 ) {
     match (a, b) {
-        (In::Many(a), In::Many(b)) => out.iter_mut().zip(a.chunks(64).zip(b.chunks(64))).for_each(|(word, (a, b))| {
-            let mut bytes = [0_u8; 64];
-            bytes.iter_mut().zip(a.iter().zip(b)).for_each(|(byte, (a, b))| *byte = u8::from(f(*a, *b)));
-            *word = pack(&bytes);
+        (In::Many(a), In::Many(b)) => simd::widest(|| {
+            out.iter_mut().zip(a.chunks(64).zip(b.chunks(64))).for_each(|(word, (a, b))| {
+                let mut bytes = [0_u8; 64];
+                bytes.iter_mut().zip(a.iter().zip(b)).for_each(|(byte, (a, b))| *byte = u8::from(f(*a, *b)));
+                *word = pack(&bytes);
+            });
         }),
         (a, In::One(b)) => test(a, out, |a| f(a, b)),
         (In::One(a), b) => test(b, out, |b| f(a, b)),
@@ -354,7 +361,7 @@ fn all_if(condition: bool) -> u64 {
 }
 
 /// 64 bytes of 0 or 1 as bits. The multiplication moves the low bit of byte i to bit 56 + i without carries.
-#[inline]
+#[inline(always)]
 fn pack(bytes: &[u8; 64]) -> u64 {
     let mut word = 0;
     for (index, eight) in bytes.chunks_exact(8).enumerate() {
@@ -365,7 +372,7 @@ fn pack(bytes: &[u8; 64]) -> u64 {
 }
 
 /// One byte for each of 64 bits: not zero where the bit is set.
-#[inline]
+#[inline(always)]
 pub(crate) fn spread(word: u64) -> [u8; 64] {
     let mut bytes = [0_u8; 64];
     for (index, eight) in bytes.chunks_exact_mut(8).enumerate() {
