@@ -15,6 +15,16 @@ use arrow_schema::DataType;
 /// Bytes that lie in the view itself.
 const INLINE: usize = 12;
 const VIEW: usize = size_of::<u128>();
+/// By the length of a short text: the bits that are its own.
+const OWN: [u128; INLINE + 1] = {
+    let mut own = [0; INLINE + 1];
+    let mut length = 0;
+    while length <= INLINE {
+        own[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    own
+};
 
 /// The cells of texts or bytes with offsets as views; none for other types, and for offsets that no view holds.
 pub(crate) fn to_views(array: &ArrayRef) -> Option<ArrayRef> {
@@ -56,7 +66,7 @@ fn view_of(bytes: &[u8], from: usize, to: usize) -> u128 {
         }
     };
     if length <= INLINE {
-        (start & ((1 << (8 * length)) - 1)) << 32 | length as u128
+        (start & OWN[length]) << 32 | length as u128
     } else {
         (from as u128) << 96 | u128::from(start as u32) << 32 | length as u128
     }

@@ -15,7 +15,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
 };
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::{ArrayRef, OffsetSizeTrait, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use limits::bounds::{COLUMNS, FIELDS, METADATA_BYTES, NAME_BYTES, NAMES_BYTES, NESTING};
@@ -206,9 +206,31 @@ pub fn array(data: ArrayData, memory: Memory) -> Result<ArrayRef, Unsound> {
         Memory::Shared => data,
         Memory::Copied => copy::copied(&data)?,
     };
-    data.validate_full().map_err(|wrong| Unsound::new(wrong.to_string()))?;
+    if !is_sound_ascii(&data) {
+        data.validate_full().map_err(|wrong| Unsound::new(wrong.to_string()))?;
+    }
     cells(&data)?;
     Ok(make_array(data))
+}
+
+/// Whether the data is of sound texts of nothing but ASCII, which may be cut anywhere: what Arrow asks of each text is then
+/// known of all at once. Whatever is not is judged by Arrow.
+fn is_sound_ascii(data: &ArrayData) -> bool {
+    match data.data_type() {
+        DataType::Utf8 => has_ascii::<i32>(data),
+        DataType::LargeUtf8 => has_ascii::<i64>(data),
+        _ => false,
+    }
+}
+
+fn has_ascii<O: OffsetSizeTrait>(data: &ArrayData) -> bool {
+    if data.is_empty() || data.validate().is_err() || data.validate_nulls().is_err() {
+        return false;
+    }
+    let (offsets, bytes) = (&data.buffer::<O>(0)[..=data.len()], data.buffers()[1].as_slice());
+    let (Some(first), Some(last)) = (offsets[0].to_usize(), offsets[data.len()].to_usize()) else { return false };
+    let ascend = simd::widest(|| offsets.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1])));
+    ascend && bytes.get(first..last).is_some_and(<[u8]>::is_ascii)
 }
 
 fn cells(data: &ArrayData) -> Result<(), Unsound> {
