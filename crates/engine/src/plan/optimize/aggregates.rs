@@ -21,6 +21,10 @@ pub(super) fn columns_into_aggregates(plan: &Plan, shapes: &mut Shapes) -> Optio
     if !is_plain(plan) || shapes.is_shared(below) || shapes.of(below)?.attributes().blink {
         return None;
     }
+    // What may fail is told as its user wrote it: with the names of columns, and by the operation that makes them.
+    if !shapes.are_total(&below.inputs()[0], columns) || !shapes.are_total_of_groups(below, aggregates) {
+        return None;
+    }
     let passed = passed_columns(below, shapes)?;
     let keys = keys.iter().map(|key| Some(renamed(key, &passed)?.alias(key.output_name().ok()?)));
     let keys = keys.collect::<Option<Vec<Expr>>>()?;
