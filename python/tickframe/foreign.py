@@ -24,9 +24,8 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes, _dt.datetime, _dt.
 
 def array_like(value: object) -> bool:
     """Whether it is a Series, an array, a column: values in order, of one type."""
-    if isinstance(value, (str, bytes, type)) or getattr(type(value), "_is_expression", False):
-        return False
-    if isinstance(value, Mapping):
+    # An expression is asked first: it answers every name that it has not with an error.
+    if getattr(type(value), "_is_expression", False) or isinstance(value, (str, bytes, Mapping, type)):
         return False
     shaped = getattr(value, "shape", None)
     if isinstance(shaped, tuple):

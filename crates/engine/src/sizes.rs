@@ -40,7 +40,7 @@ pub static NEAR_ROWS: Size = Size::new("engine.NEAR_ROWS", 1 << 17);
 pub static FULL_CHECK_ROWS: Size = Size::new("engine.FULL_CHECK_ROWS", 1 << 16);
 /// Rounds of catching up before an attaching operation holds back the steps.
 pub static OPTIMISTIC_ROUNDS: Size = Size::new("engine.OPTIMISTIC_ROUNDS", 8);
-/// Entries of a table's memo before those of tables that are gone are swept out.
+/// Entries of a table's memo below which those of tables that are gone are not swept out.
 pub static SWEEP_AT: Size = Size::new("engine.SWEEP_AT", 64);
 /// Words of marks for each slot noted up to which slots are read from the marks, in order.
 pub static WALKED_WORDS: Size = Size::new("engine.WALKED_WORDS", 4);

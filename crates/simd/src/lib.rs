@@ -74,7 +74,8 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// A sum and a product that one instruction would round but once.
+    /// A sum and a product that one instruction would round but once. Inlined, or it would be compiled for one width.
+    #[inline(always)]
     fn unfused(a: &[f64], b: &[f64]) -> Vec<f64> {
         a.iter().zip(b).map(|(a, b)| a * b + a).collect()
     }

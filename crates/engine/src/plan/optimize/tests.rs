@@ -378,7 +378,7 @@ fn some_operation(tape: &mut Tape) -> Op {
         11 => Op::Reverse,
         12 => group(sum()),
         13 => group(strict(scaled(sum(), 20), DataType::Int8)),
-        14 => group(aggregate(Aggregate::Sum { min_count: 0 }, Some("V"))),
+        14 => group(aggregate(Aggregate::Len, None)),
         _ => Op::Distinct { keys: vec!["K".into()], keep: Keep::First, bounds: Default::default() },
     }
 }
