@@ -13,7 +13,7 @@ use limits::Scope;
 
 /// What was read, as text: batches are cut as blocks are.
 fn told(read: Result<Reading, Error>) -> Result<(String, usize), String> {
-    let Reading { schema, batches, rejected } = read.map_err(|error| error.to_string())?;
+    let Reading { schema, batches, rejected, .. } = read.map_err(|error| error.to_string())?;
     let rows: Vec<String> = batches
         .iter()
         .flat_map(|batch: &RecordBatch| {
@@ -34,7 +34,8 @@ fn schema() -> SchemaRef {
     ]))
 }
 
-/// The first byte says which format and what becomes of wrong records, the second the sizes of blocks; the rest is the file.
+/// The first byte says which format, what becomes of wrong records and whether only the first rows are wanted, the second the
+/// sizes of blocks; the rest is the file.
 /// Whether rows were read.
 #[allow(unexpected_cfgs, reason = "`fuzz/run` sets it")]
 pub fn files(bytes: &[u8]) -> bool {
@@ -42,17 +43,24 @@ pub fn files(bytes: &[u8]) -> bool {
     let input = Input::Bytes("file".into(), file.into());
     let on_error = [OnError::Fail, OnError::Null, OnError::Drop][usize::from(how / 8) % 3];
     let given = how & 64 != 0;
+    let rows = (how & 4 != 0).then_some(u64::from(seed % 4));
     let read = |seed: u64| {
         let mut follow = |_: u64, _: u64| true;
         Scope::drawn(seed).enter(|| match how % 4 {
             0 => {
                 let schema = given.then(|| Arc::new(schema().project(&[0, 1]).expect("two columns of three")));
-                let options =
-                    CsvOptions { schema, has_header: how & 128 == 0, on_error, dates: true, ..CsvOptions::default() };
+                let options = CsvOptions {
+                    schema,
+                    has_header: how & 128 == 0,
+                    on_error,
+                    dates: true,
+                    rows,
+                    ..CsvOptions::default()
+                };
                 files::csv::read(&input, &options, None, &mut follow)
             }
             1 => {
-                let options = JsonOptions { schema: given.then(schema), on_error, ..JsonOptions::default() };
+                let options = JsonOptions { schema: given.then(schema), on_error, rows, ..JsonOptions::default() };
                 files::json::read(&input, &options, None, &mut follow)
             }
             // A decoder of others may give up; its panic is caught, which a search by coverage takes for a fault.

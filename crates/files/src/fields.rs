@@ -75,6 +75,11 @@ impl Fields {
         self.places[at] == (0, 0)
     }
 
+    /// Where a field begins.
+    pub(crate) fn start(&self, row: usize, column: usize) -> usize {
+        self.at(row, column).0
+    }
+
     /// As many fields as that, those that are not there empty.
     pub(crate) fn fill(&mut self, many: usize, place: usize) {
         self.places.resize(many, (place as u32, place as u32));

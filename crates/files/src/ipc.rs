@@ -54,7 +54,7 @@ pub fn read(
         (None, []) => guarded(&path, || Ok(StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?.schema()))?,
     };
     sound::schema(&found).map_err(|error| Error::broken(&path, error))?;
-    let mut made = Reading::new(projected(&path, &found, options, schema)?);
+    let mut made = Reading::new(projected(&path, &found, options, schema)?, options.rows);
     let place = |field: &Arc<Field>| found.index_of(field.name());
     let places: Vec<usize> = made.schema.fields().iter().map(place).collect::<Result<_, _>>().map_err(broken)?;
     let judged = |cells: &ArrayRef, at: usize| {
@@ -73,9 +73,6 @@ pub fn read(
         made.push(batch(&made.schema, columns, rows.unwrap_or(0)).map_err(broken)?);
     }
     progress(total, total);
-    if let Some(most) = options.rows {
-        made.shorten(most);
-    }
     Ok(made)
 }
 

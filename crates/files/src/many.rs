@@ -111,8 +111,8 @@ impl Partitions {
     }
 }
 
-/// How one input is read, if its schema is given or not.
-pub type ReadOne<'a> = &'a mut dyn FnMut(&Input, Option<&SchemaRef>, Progress) -> Result<Reading, Error>;
+/// How one input is read, if its schema is given or not, and so many rows of it.
+pub type ReadOne<'a> = &'a mut dyn FnMut(&Input, Option<&SchemaRef>, Option<u64>, Progress) -> Result<Reading, Error>;
 
 /// What is asked for of all files together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,7 +146,8 @@ pub fn read_all(
             let bytes = if of == 0 { size } else { (u128::from(size) * u128::from(done) / u128::from(of)) as u64 };
             progress(before + bytes, total)
         };
-        let reading = read(&source.input, own.as_ref(), &mut told)?;
+        let rows = asked.rows.map(|most| most - made.as_ref().map_or(0, |(made, _)| made.rows()));
+        let reading = read(&source.input, own.as_ref(), rows, &mut told)?;
         before += size;
         let (all, places) = match &mut made {
             Some(made) => made,
@@ -155,7 +156,7 @@ pub fn read_all(
                 let places = Partitions::chosen(&path, &whole, asked.columns)?;
                 let schema = Arc::new(whole.project(&places).map_err(|error| Error::broken(&path, error))?);
                 own = Some(reading.schema.clone());
-                made.insert((Reading::new(schema), places))
+                made.insert((Reading::new(schema, asked.rows), places))
             }
         };
         for rows in reading.batches {
@@ -170,8 +171,7 @@ pub fn read_all(
             all.push(rows.map_err(|error| Error::broken(&path, error))?);
         }
         all.rejected.extend(reading.rejected);
-        if let Some(most) = asked.rows.filter(|most| all.rows() >= *most) {
-            all.shorten(most);
+        if all.is_enough() {
             break;
         }
     }

@@ -42,11 +42,15 @@ pub struct Reading {
     pub batches: Vec<RecordBatch>,
     /// What was not taken as it is, in order.
     pub rejected: Vec<Rejected>,
+    /// So many rows are still wanted.
+    left: usize,
 }
 
 impl Reading {
-    pub(crate) fn new(schema: SchemaRef) -> Reading {
-        Reading { schema, batches: Vec::new(), rejected: Vec::new() }
+    /// Of at most so many rows.
+    pub(crate) fn new(schema: SchemaRef, rows: Option<u64>) -> Reading {
+        let left = rows.map_or(usize::MAX, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        Reading { schema, batches: Vec::new(), rejected: Vec::new(), left }
     }
 
     /// The rows so far.
@@ -54,22 +58,18 @@ impl Reading {
         self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
     }
 
-    /// Adds rows; no batch is empty.
-    pub(crate) fn push(&mut self, batch: RecordBatch) {
-        if batch.num_rows() > 0 {
-            self.batches.push(batch);
-        }
+    /// Whether there are as many rows as are wanted.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.left == 0
     }
 
-    /// Keeps the first rows.
-    pub(crate) fn shorten(&mut self, most: u64) {
-        let mut left = usize::try_from(most).unwrap_or(usize::MAX);
-        for batch in &mut self.batches {
-            let own = batch.num_rows().min(left);
-            *batch = batch.slice(0, own);
-            left -= own;
+    /// Adds rows, as many as are wanted; no batch is empty.
+    pub(crate) fn push(&mut self, batch: RecordBatch) {
+        let own = batch.num_rows().min(self.left);
+        if own > 0 {
+            self.left -= own;
+            self.batches.push(batch.slice(0, own));
         }
-        self.batches.retain(|batch| batch.num_rows() > 0);
     }
 }
 
@@ -125,6 +125,12 @@ impl Judge<'_> {
         let mut dropped: HashSet<usize> = HashSet::new();
         for wrong in part.wrong.drain(..) {
             let (start, end) = wrong.record;
+            let is_known = dropped.contains(&wrong.row);
+            let before = if self.on_error == OnError::Drop { dropped.len() } else { 0 };
+            // What stands after the rows that are wanted was never asked for.
+            if !is_known && wrong.row - before >= made.left {
+                break;
+            }
             line += memchr::memchr_iter(b'\n', &text[counted..start]).count() as u64;
             counted = start;
             if self.on_error == OnError::Fail {
@@ -136,7 +142,7 @@ impl Judge<'_> {
                 Some(name) => format!("column {name:?}: {}", wrong.message),
                 None => wrong.message,
             };
-            let is_known = !dropped.insert(wrong.row);
+            dropped.insert(wrong.row);
             if let Some(last) = made.rejected.last_mut().filter(|_| is_known) {
                 last.reason = format!("{}; {reason}", last.reason);
                 continue;
@@ -156,7 +162,8 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Adds the rows of neighbouring parts, before which there are so many lines; how many lines they have.
+    /// Adds the rows of neighbouring parts, before which there are so many lines, until there are enough; how many lines they
+    /// have.
     pub(crate) fn all(
         &self,
         parts: impl IntoIterator<Item = Part>,
@@ -166,6 +173,9 @@ impl Judge<'_> {
     ) -> Result<u64, Error> {
         let mut lines = before;
         for part in parts {
+            if made.is_enough() {
+                break;
+            }
             let own = part.lines;
             self.take(part, text, lines, made)?;
             lines += own;

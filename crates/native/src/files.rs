@@ -167,7 +167,7 @@ impl Wanted {
         self.overrides().into_iter().filter(|(name, _)| !partitions.has(name)).collect()
     }
 
-    fn csv(&self, partitions: &Partitions, columns: Option<Vec<String>>) -> CsvOptions {
+    fn csv(&self, partitions: &Partitions, columns: Option<Vec<String>>, rows: Option<u64>) -> CsvOptions {
         // What is no ASCII was refused before.
         let byte = |one: char| u8::try_from(one).unwrap_or(b',');
         CsvOptions {
@@ -182,19 +182,19 @@ impl Wanted {
             skip_lines: self.skip_rows,
             infer_rows: self.infer_schema_length,
             dates: self.try_parse_dates,
-            rows: self.n_rows,
+            rows,
             on_error: self.on_error(),
         }
     }
 
-    fn json(&self, partitions: &Partitions, columns: Option<Vec<String>>) -> JsonOptions {
+    fn json(&self, partitions: &Partitions, columns: Option<Vec<String>>, rows: Option<u64>) -> JsonOptions {
         JsonOptions {
             schema: self.own(partitions),
             schema_overrides: self.own_overrides(partitions),
             columns,
             infer_rows: self.infer_schema_length,
             strict: self.strict,
-            rows: self.n_rows,
+            rows,
             on_error: self.on_error(),
         }
     }
@@ -238,21 +238,20 @@ pub fn read_files(
     let follower = Follower::new(progress.as_ref());
     let read = without_gil(py, || -> Result<Reading, files::Error> {
         let (partitions, columns) = wanted.partitions(&sources)?;
-        let csv = wanted.csv(&partitions, columns.clone());
-        let json = wanted.json(&partitions, columns.clone());
-        let parquet = ParquetOptions { columns: columns.clone(), rows: wanted.n_rows };
-        let ipc = IpcOptions { columns, rows: wanted.n_rows };
-        let mut one = |input: &Input, schema: Option<&SchemaRef>, told: files::Progress<'_>| match format {
-            "csv" => files::csv::read(input, &csv, schema, told),
-            "json" => files::json::read(input, &json, schema, told),
-            "parquet" => files::parquet::read(input, &parquet, schema, told),
-            _ => files::ipc::read(input, &ipc, schema, told),
+        let mut one = |input: &Input, schema: Option<&SchemaRef>, rows: Option<u64>, told: files::Progress<'_>| {
+            let columns = columns.clone();
+            match format {
+                "csv" => files::csv::read(input, &wanted.csv(&partitions, columns, rows), schema, told),
+                "json" => files::json::read(input, &wanted.json(&partitions, columns, rows), schema, told),
+                "parquet" => files::parquet::read(input, &ParquetOptions { columns, rows }, schema, told),
+                _ => files::ipc::read(input, &IpcOptions { columns, rows }, schema, told),
+            }
         };
         let mut told = |done, total| follower.told(done, total);
         let asked = files::Asked { columns: wanted.columns.as_deref(), rows: wanted.n_rows, known: known.as_ref() };
         files::read_all(&sources, &partitions, &asked, &mut one, &mut told)
     })?;
-    let Reading { schema, batches, rejected } = follower.done(py, operation, read)?;
+    let Reading { schema, batches, rejected, .. } = follower.done(py, operation, read)?;
     let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
     let made = without_gil(py, || match schema.fields().is_empty() {
         true => engine::sources::empty(rows),

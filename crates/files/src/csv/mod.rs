@@ -87,7 +87,7 @@ pub fn read(
     let mut head = Head::read(&mut flow, options)?;
     let path = flow.name.clone();
     let layout = Layout::new(&path, &head, options, schema)?;
-    let mut made = Reading::new(layout.schema.clone());
+    let mut made = Reading::new(layout.schema.clone(), options.rows);
     let block = std::mem::take(&mut head.block);
     let blocks = Blocks::new(flow, block, head.consumed, head.whole, CSV_PART.get() * threads() * 2);
     let hint = if options.schema.is_none() { HINT } else { "" };
@@ -95,13 +95,9 @@ pub fn read(
     let work = |block: Block| {
         let taken = taken_in(&layout, block.text, block.whole, options, &path)?;
         let lines = judge.all(taken.parts, block.text, block.lines, &mut made)?;
-        let enough = options.rows.is_some_and(|most| made.rows() >= most);
-        Ok(Done { bytes: taken.end, lines, enough })
+        Ok(Done { bytes: taken.end, lines, enough: made.is_enough() })
     };
     blocks.each(work, progress)?;
-    if let Some(most) = options.rows {
-        made.shorten(most);
-    }
     Ok(made)
 }
 

@@ -100,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 3000 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn law(text in "([ab,\"\"\n\n\räé]|\"\"|\"[a,\n]*\"[,\n]|ab,){0,40}", seed in 0..40_u64) {
+    fn law(text in "([ab,\"\"\n\n\räé]|\"\"|\"[a,\n]*\"[,\n]|ab,){0,40}", seed in 0..40_u64, most in 0..20_u64) {
         // The first record says how wide a file is.
         let text = format!("a,b\n{text}");
         let wanted = letter_by_letter(&text);
@@ -122,6 +122,36 @@ proptest! {
             (Ok(_), None) => {}
             (Err(error), Some((line, _, _))) => prop_assert!(error.to_string().starts_with(&format!("text, line {line}: ")), "{}", error),
             (made, wrong) => prop_assert!(false, "{:?} for {:?}", made, wrong),
+        }
+
+        // Where the first rows are wanted, nothing after them is looked at.
+        for on_error in [OnError::Null, OnError::Drop, OnError::Fail] {
+            let options = CsvOptions { rows: Some(most), ..options(on_error) };
+            let made = Scope::drawn(seed).enter(|| read(&input, &options, None, &mut |_, _| true));
+            let (mut first, mut wrong) = (Vec::new(), Vec::new());
+            for (line, cells, is_wrong) in &wanted {
+                if first.len() as u64 == most {
+                    break;
+                }
+                if *is_wrong {
+                    wrong.push(*line);
+                }
+                if !is_wrong || on_error == OnError::Null {
+                    first.push(cells.clone());
+                }
+            }
+            match made {
+                Err(error) => {
+                    prop_assert_eq!(on_error, OnError::Fail);
+                    let line = wrong.first().map(|line| format!("text, line {line}: "));
+                    prop_assert!(line.is_some_and(|line| error.to_string().starts_with(&line)), "{}", error);
+                }
+                Ok(made) => {
+                    prop_assert!(on_error != OnError::Fail || wrong.is_empty());
+                    prop_assert_eq!(cells(&made.batches), first);
+                    prop_assert_eq!(made.rejected.iter().map(|one| one.position).collect::<Vec<_>>(), wrong);
+                }
+            }
         }
     }
 }

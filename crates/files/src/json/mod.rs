@@ -84,9 +84,12 @@ pub fn read(
     // The first records, however long they are.
     let spans = loop {
         let text = Block { text: &block[start..], lines: 0, whole };
-        let spans = reader.spans(&mut form.clone(), text)?.0;
-        if whole || !spans.is_empty() {
-            break spans;
+        let found = reader.spans(&mut form.clone(), text);
+        if let (Some(error), true) = (found.broken, found.spans.is_empty()) {
+            return Err(error);
+        }
+        if whole || !found.spans.is_empty() {
+            break found.spans;
         }
         if block.len() > LONGEST {
             let message = format!("a record of more than {} MB", LONGEST >> 20);
@@ -100,27 +103,30 @@ pub fn read(
         None => Layout::new(&path, &block[start..], &spans, options)?,
     };
     drop(spans);
-    let mut made = Reading::new(reader.layout.schema.clone());
+    let mut made = Reading::new(reader.layout.schema.clone(), options.rows);
     let judge = Judge { path: &path, on_error: options.on_error, hint: "" };
     let blocks = Blocks::new(flow, block, start, whole, JSON_PART.get() * threads() * 2);
     let work = |block: Block| {
         limits::ask(block.text.len() as u64).map_err(Error::exhausted(&path))?;
-        let (shares, end) = match &mut form {
-            Form::Lines => reader.line_shares(block),
+        let (shares, end, broken) = match &mut form {
+            Form::Lines => {
+                let (shares, end) = reader.line_shares(block);
+                (shares, end, None)
+            }
             form => {
-                let (spans, end) = reader.spans(form, block)?;
-                (element_shares(spans, end), end)
+                let Found { spans, end, broken } = reader.spans(form, block);
+                (element_shares(spans, end), end, broken)
             }
         };
         let parts = map(&shares, |share| reader.part(block.text, share));
         let lines = judge.all(parts, block.text, block.lines, &mut made)?;
-        let enough = options.rows.is_some_and(|most| made.rows() >= most);
-        Ok(Done { bytes: end, lines, enough })
+        let enough = made.is_enough();
+        match broken {
+            Some(error) if !enough => Err(error),
+            _ => Ok(Done { bytes: end, lines, enough }),
+        }
     };
     blocks.each(work, progress)?;
-    if let Some(most) = options.rows {
-        made.shorten(most);
-    }
     Ok(made)
 }
 
@@ -129,6 +135,13 @@ pub fn read(
 enum Form {
     Lines,
     Array(Elements),
+}
+
+/// The records that are there as a whole, where the rest begins, and what is wrong with it as an array.
+struct Found {
+    spans: Vec<Span>,
+    end: usize,
+    broken: Option<Error>,
 }
 
 /// What one thread reads of a block: its bytes, and the records in them, or lines.
@@ -250,18 +263,22 @@ struct Reader<'a> {
 const PIECE: usize = 256 << 10;
 
 impl Reader<'_> {
-    /// The records that are there as a whole, and where the rest begins.
-    fn spans(&self, form: &mut Form, block: Block) -> Result<(Vec<Span>, usize), Error> {
+    /// The records that are there as a whole.
+    fn spans(&self, form: &mut Form, block: Block) -> Found {
         match form {
             Form::Lines => {
                 let end = whole_lines(block);
-                Ok((lines(block.text, 0, end).collect(), end))
+                Found { spans: lines(block.text, 0, end).collect(), end, broken: None }
             }
-            Form::Array(elements) => elements.next(block.text, block.whole).map_err(|(at, message)| {
-                let before = memchr::memchr_iter(b'\n', &block.text[..at.min(block.text.len())]).count() as u64;
-                let (path, line) = (self.path.to_owned(), block.lines + before + 1);
-                Error::Record { path, line, name: None, message: message.to_owned() }
-            }),
+            Form::Array(elements) => {
+                let (spans, end, broken) = elements.next(block.text, block.whole);
+                let broken = broken.map(|message| {
+                    let before = memchr::memchr_iter(b'\n', &block.text[..end]).count() as u64;
+                    let (path, line) = (self.path.to_owned(), block.lines + before + 1);
+                    Error::Record { path, line, name: None, message: message.to_owned() }
+                });
+                Found { spans, end, broken }
+            }
         }
     }
 
@@ -362,7 +379,10 @@ impl Making<'_> {
             return;
         }
         let before = self.object.rows();
-        for (row, column, message) in self.object.take(&self.places, text, sound) {
+        let mut told = self.object.take(&self.places, text, sound);
+        // In the order in which they stand, as the parser tells them.
+        told.sort_by_key(|(row, column, _)| self.places.start(*row, *column));
+        for (row, column, message) in told {
             let row = before + row;
             let column = Some(self.columns[column].name().clone());
             self.wrong.push(Wrong { row, record: self.spans[row], column, message });

@@ -29,16 +29,15 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// The elements that are there as a whole, and where the next one begins; or where something is wrong, and what.
-    pub(super) fn next(&mut self, text: &[u8], whole: bool) -> Result<(Vec<Span>, usize), (usize, &'static str)> {
+    /// The elements that are there as a whole, where the next one begins, and what is wrong there.
+    pub(super) fn next(&mut self, text: &[u8], whole: bool) -> (Vec<Span>, usize, Option<&'static str>) {
         let mut spans = Vec::new();
         let mut at = 0;
         loop {
             let start = at + spaces(&text[at..]);
             match text.get(start) {
-                Some(_) if self.closed => return Err((start, "text after the end of the array")),
-                None if whole && !self.closed => return Err((start, "the array is not closed")),
-                None => return Ok((spans, start)),
+                Some(_) if self.closed => return (spans, start, Some("text after the end of the array")),
+                None => return (spans, start, (whole && !self.closed).then_some("the array is not closed")),
                 Some(b']') if !self.any => {
                     (at, self.closed) = (start + 1, true);
                     continue;
@@ -46,10 +45,10 @@ impl Elements {
                 Some(_) => {}
             }
             let Some(end) = element(text, start) else {
-                return if whole { Err((start, "the array ends within this element")) } else { Ok((spans, start)) };
+                return (spans, start, whole.then_some("the array ends within this element"));
             };
             if end == start {
-                return Err((start, "an element of the array is missing"));
+                return (spans, start, Some("an element of the array is missing"));
             }
             spans.push((start, end));
             (at, self.any, self.closed) = (end + 1, true, text[end] == b']');
@@ -94,8 +93,8 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<&str> {
-        let (spans, end) = Elements::default().next(text.as_bytes(), true).expect("an array");
-        assert_eq!(end, text.len());
+        let (spans, end, broken) = Elements::default().next(text.as_bytes(), true);
+        assert_eq!((end, broken), (text.len(), None));
         spans.into_iter().map(|(from, to)| text[from..to].trim()).collect()
     }
 
@@ -113,8 +112,7 @@ mod tests {
             ("1,,2]", 2, "an element of the array is missing"),
             ("1]\n\nx", 4, "text after the end of the array"),
         ] {
-            let wrong = Elements::default().next(text.as_bytes(), true).expect_err("it is wrong");
-            assert_eq!(wrong, (at, said), "{text}");
+            assert_eq!(Elements::default().next(text.as_bytes(), true), (vec![(0, 1)], at, Some(said)), "{text}");
         }
     }
 
@@ -124,8 +122,9 @@ mod tests {
         let whole = split(text);
         for cut in 0..text.len() {
             let mut elements = Elements::default();
-            let (first, end) = elements.next(&text.as_bytes()[..cut], false).expect("a begin");
-            let (second, last) = elements.next(&text.as_bytes()[end..], true).expect("the rest");
+            let (first, end, no) = elements.next(&text.as_bytes()[..cut], false);
+            let (second, last, nothing) = elements.next(&text.as_bytes()[end..], true);
+            assert_eq!((no, nothing), (None, None));
             let shown = |spans: &[Span], from: usize| {
                 spans.iter().map(|(start, to)| text[from + start..from + to].trim().to_owned()).collect::<Vec<_>>()
             };

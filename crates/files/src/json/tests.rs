@@ -236,6 +236,75 @@ proptest! {
     }
 }
 
+/// A text of records as it is, or as an array that may end anywhere or have something after its end.
+fn lines_or_array() -> impl Strategy<Value = String> {
+    let drawn = prop::collection::vec(prop_oneof![4 => flat_line(), 1 => Just(String::new())], 1..20);
+    (drawn, 0..6_u8, any::<prop::sample::Index>()).prop_map(|(lines, form, at)| match form {
+        0 => lines.join("\n"),
+        1 => format!("[{}\n]", lines.join("\n,")).chars().take(at.index(lines.len() * 40)).collect(),
+        2 => format!("[{}\n]]", lines.join("\n,")),
+        _ => format!("[{}\n]", lines.join("\n,")),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 2000 }, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The first that is wrong is told, and what stands after the rows that are wanted is not looked at, whatever the blocks.
+    #[test]
+    fn law_of_blocks(
+        text in lines_or_array(),
+        is_utf8 in any::<bool>(),
+        seed in 0..400_u64,
+        most in prop::option::of(0..20_u64),
+    ) {
+        let bytes: Vec<u8> = text.bytes().filter(|byte| is_utf8 || *byte != 0xa4).collect();
+        let fields = [("a", DataType::Int64), ("b", DataType::Utf8), ("c", DataType::Float64)];
+        let schema = Arc::new(Schema::new(fields.map(|(name, of)| Field::new(name, of, true)).to_vec()));
+        let input = Input::Bytes("text".into(), bytes.into());
+        for on_error in [OnError::Null, OnError::Drop, OnError::Fail] {
+            let told = |seed: u64, rows: Option<u64>| {
+                let options = JsonOptions { schema: Some(schema.clone()), on_error, rows, ..JsonOptions::default() };
+                let made = Scope::drawn(seed).enter(|| read(&input, &options, None, &mut |_, _| true));
+                made.map_err(|error| error.to_string()).map(|made| {
+                    let of_first = made.batches.first().map(RecordBatch::schema);
+                    let all = |schema| arrow_select::concat::concat_batches(&schema, &made.batches).expect("one schema");
+                    (of_first.map(all), made.rows(), made.rejected)
+                })
+            };
+            let once = told(0, most);
+            prop_assert_eq!(&once, &told(seed, most));
+            let all = told(seed, None);
+            match (once, all) {
+                (Ok((_, rows, rejected)), Ok((_, whole, others))) => {
+                    prop_assert_eq!(rows, whole.min(most.unwrap_or(u64::MAX)));
+                    prop_assert!(others.starts_with(&rejected));
+                }
+                (Ok((_, rows, _)), Err(_)) => prop_assert_eq!(Some(rows), most),
+                (Err(error), other) => prop_assert_eq!(Err(error), other),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_that_is_wrong_is_told_of_an_array_that_does_not_end() {
+    for (text, said) in [
+        ("[{\"a\": \"x\"},\n{\"a\": 1", "text, line 1, column \"a\": "),
+        ("[{\"a\": 1},\n{\"a\": 1", "text, line 2: the array ends within this element"),
+        ("[{\"a\": 1},\n]x", "text, line 2: "),
+    ] {
+        let input = Input::Bytes("text".into(), text.as_bytes().into());
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+        let options = JsonOptions { schema: Some(schema), ..JsonOptions::default() };
+        let error = read(&input, &options, None, &mut |_, _| true).expect_err("it is wrong").to_string();
+        assert!(error.starts_with(said), "{error}");
+        // Of the first row alone nothing is wrong.
+        let first = read(&input, &JsonOptions { rows: Some(1), ..options }, None, &mut |_, _| true);
+        assert_eq!(first.is_ok(), !said.contains("line 1"), "{text}");
+    }
+}
+
 #[test]
 fn an_array_ends_where_progress_says_so_and_has_no_record_without_bound() {
     let text = format!("[{}]", vec![r#"{"a": 1}"#; 200_000].join(","));

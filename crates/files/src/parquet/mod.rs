@@ -184,12 +184,12 @@ pub fn read(
 ) -> Result<Reading, Error> {
     let read = Arc::new(AtomicU64::new(0));
     let (file, schema) = ParquetFile::open(input, options, schema, &read)?;
-    let mut made = Reading::new(schema.clone());
+    let mut made = Reading::new(schema.clone(), options.rows);
     let bytes: u64 = file.groups().iter().map(|group| u64::try_from(group.total_byte_size()).unwrap_or(0)).sum();
     limits::ask(bytes).map_err(Error::exhausted(&file.path))?;
     let many = file.groups().len();
     let mut from = 0;
-    while from < many && options.rows.is_none_or(|most| made.rows() < most) {
+    while from < many && !made.is_enough() {
         let until = many.min(from + threads() * ROUND);
         let (file, schema) = (&file, &schema);
         // Columns of a group are read side by side, too, as far as there are threads.
@@ -222,9 +222,6 @@ pub fn read(
         if !progress(from as u64, many as u64) {
             return Err(Error::Ended);
         }
-    }
-    if let Some(most) = options.rows {
-        made.shorten(most);
     }
     Ok(made)
 }
