@@ -23,7 +23,7 @@ endif
 RUN := $(TICKFRAME_VENV)/bin/
 STAGE := bash scripts/stage.sh
 # Floors 0 to 5 and the oracle: what the inner loop compiles. `native` links only with Python's help.
-FLOORS := -p tickframe-limits -p tickframe-simd -p tickframe-memory -p tickframe-log -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-barrage -p tickframe-flight -p tickframe-files -p tickframe-durable -p tickframe-model
+FLOORS := -p tickframe-limits -p tickframe-simd -p tickframe-memory -p tickframe-log -p tickframe-messages -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-barrage -p tickframe-flight -p tickframe-files -p tickframe-durable -p tickframe-model
 PROFILE := --locked --profile ci
 # pip tells of every extra it was not asked for.
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }

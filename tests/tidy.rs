@@ -15,6 +15,11 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("simd", &["limits"], &[]),
     ("memory", &["limits"], &[]),
     ("log", &["limits"], &["crc32fast", "thiserror"]),
+    (
+        "messages",
+        &["limits"],
+        &["arrow-array", "arrow-buffer", "arrow-ipc", "arrow-schema", "flatbuffers", "thiserror"],
+    ),
     ("rowset", &["limits"], &["roaring", "thiserror"]),
     ("graph", &["limits"], &["rayon", "thiserror", "loom", "shuttle"]),
     (
@@ -62,7 +67,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "files",
-        &["limits", "rowset", "graph", "column", "formula", "engine"],
+        &["limits", "messages", "rowset", "graph", "column", "formula", "engine"],
         &[
             "arrow-cast",
             "arrow-ipc",
@@ -80,10 +85,10 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
             "zstd",
         ],
     ),
-    ("barrage", &["limits", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
+    ("barrage", &["limits", "messages", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
         "flight",
-        &["limits", "rowset", "graph", "formula", "engine", "barrage"],
+        &["limits", "messages", "rowset", "graph", "formula", "engine", "barrage"],
         &[
             "arrow-ipc",
             "arrow-row",

@@ -1,9 +1,7 @@
 //! Rows that a client sends: refused in words, or sound and no larger than what came.
 
-use std::cell::Cell;
 use std::collections::HashMap;
-use std::panic;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
@@ -14,6 +12,7 @@ use flight::testing::bodies::{Bodies, sent, table};
 use tonic::{Code, Status};
 
 use super::cells;
+use super::decoders::reading;
 use super::exchange::piece;
 use super::reader::Reader;
 use super::scope::sound;
@@ -23,27 +22,6 @@ const LITTLE: usize = 64 << 20;
 const TIMES: usize = 16;
 /// Numbers that headers are wrong by.
 const EDGES: [u64; 12] = [0, 1, 2, 7, 8, 64, 0x7f, 0xffff, 1 << 20, 1 << 40, i64::MAX as u64, u64::MAX];
-
-thread_local! {
-    static READING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Decoders of others may give up: a panic that the reader catches is a refusal, which a search by coverage must not see.
-fn reading<R>(read: impl FnOnce() -> R) -> R {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |found| {
-            if !READING.get() {
-                before(found);
-            }
-        }));
-    });
-    READING.set(true);
-    let read = read();
-    READING.set(false);
-    read
-}
 
 /// The memory that stands behind cells, each piece once.
 fn held(of: &ArrayData, pieces: &mut HashMap<usize, usize>) {

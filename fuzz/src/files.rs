@@ -11,6 +11,8 @@ use files::parquet::ParquetOptions;
 use files::{Error, Input, OnError, Reading};
 use limits::Scope;
 
+use super::decoders::reading;
+
 /// What was read, as text: batches are cut as blocks are.
 fn told(read: Result<Reading, Error>) -> Result<(String, usize), String> {
     let Reading { schema, batches, rejected, .. } = read.map_err(|error| error.to_string())?;
@@ -37,7 +39,6 @@ fn schema() -> SchemaRef {
 /// The first byte says which format, what becomes of wrong records and whether only the first rows are wanted, the second the
 /// sizes of blocks; the rest is the file.
 /// Whether rows were read.
-#[allow(unexpected_cfgs, reason = "`fuzz/run` sets it")]
 pub fn files(bytes: &[u8]) -> bool {
     let [how, seed, file @ ..] = bytes else { return false };
     let input = Input::Bytes("file".into(), file.into());
@@ -63,9 +64,8 @@ pub fn files(bytes: &[u8]) -> bool {
                 let options = JsonOptions { schema: given.then(schema), on_error, rows, ..JsonOptions::default() };
                 files::json::read(&input, &options, None, &mut follow)
             }
-            // A decoder of others may give up; its panic is caught, which a search by coverage takes for a fault.
-            2 if cfg!(not(fuzzing)) => files::parquet::read(&input, &ParquetOptions::default(), None, &mut follow),
-            _ => files::ipc::read(&input, &IpcOptions::default(), None, &mut follow),
+            2 => reading(|| files::parquet::read(&input, &ParquetOptions { rows, columns: None }, None, &mut follow)),
+            _ => reading(|| files::ipc::read(&input, &IpcOptions { rows, columns: None }, None, &mut follow)),
         })
     };
     let once = told(read(0));

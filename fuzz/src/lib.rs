@@ -8,6 +8,7 @@ pub mod calls;
 pub mod casts;
 pub mod cells;
 pub mod credentials;
+pub(crate) mod decoders;
 pub mod exchange;
 pub mod expressions;
 pub mod files;

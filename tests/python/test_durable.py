@@ -383,7 +383,9 @@ def killed(folder: Path, after: float, period: float) -> int:
         time.sleep(after)
         os.kill(process.pid, signal.SIGKILL)
         for line in process.stdout:
-            kept = int(line.split()[1])
+            # The last one may have been cut off.
+            if line.endswith("\n"):
+                kept = int(line.split()[1])
     return kept
 
 

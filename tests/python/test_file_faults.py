@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 import tickframe as tf
@@ -177,3 +178,50 @@ def test_many_threads_read_one_page(tmp_path: Path) -> None:
             scanned = tf.scan_parquet(path)
             found = list(threads.map(tf.Column.to_list, [scanned["text"]] * 4, timeout=60))
             assert found == [ROWS["text"]] * 4
+
+
+BENT = """
+import sys
+import tickframe as tf
+try:
+    tf.read_ipc(sys.argv[1])
+except tf.errors.TickframeError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+def test_a_compressed_buffer_that_says_it_becomes_all_there_is(tmp_path: Path, codec: str, stream: bool) -> None:
+    path = tmp_path / "a.arrow"
+    table, options = pa.table({"n": list(range(1000))}), pa.ipc.IpcWriteOptions(compression=codec)
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(path, table.schema, options=options) as writer:
+        writer.write_table(table)
+    sound = path.read_bytes()
+    assert len(tf.read_ipc(path)) == 1000
+    at = sound.rindex((8 * 1000).to_bytes(8, "little"))
+    path.write_bytes(sound[:at] + (1 << 56).to_bytes(8, "little") + sound[at + 8 :])
+    # In a process of its own: a decoder that believes it ends its process.
+    said = in_child(BENT, path)
+    assert said.startswith("DataError"), said
+    assert str(path) in said
+    assert f"bytes become {1 << 56}, as they say" in said
+
+
+def test_what_stands_after_the_rows_that_are_wanted_is_not_looked_at(tmp_path: Path) -> None:
+    types = {"a": int, "b": str}
+    (tmp_path / "1.csv").write_text("a,b\n1,x\n2,y\n")
+    (tmp_path / "2.csv").write_text("a,b\n3,z\nfour,w\n")
+    (tmp_path / "3.csv").write_text("a,b\nfive,w\n")
+    paths = [tmp_path / f"{at}.csv" for at in (1, 2, 3)]
+    for many in range(4):
+        assert tf.read_csv(paths, schema=types, n_rows=many).to_dict()["a"] == [1, 2, 3][:many]
+    with pytest.raises(tf.errors.DataError, match=r"2\.csv, line 3, column \"a\": \"four\" is no Int64"):
+        tf.read_csv(paths, schema=types, n_rows=4)
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": 1},\n{"a": 2},\n{"a": "x"},\n{"a": 4}')
+    assert tf.read_json(path, schema={"a": int}, n_rows=2).to_dict()["a"] == [1, 2]
+    with pytest.raises(tf.errors.DataError, match='line 3, column "a"'):
+        tf.read_json(path, schema={"a": int})
+    with pytest.raises(tf.errors.DataError, match="line 4: the array ends within this element"):
+        tf.read_json(path, schema={"a": str}, on_error="null")

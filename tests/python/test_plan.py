@@ -416,3 +416,17 @@ def test_a_row_that_fails_in_a_chain_is_told_as_it_was_written():
     with pytest.raises(DataError) as written:
         lines.with_columns(m=C("n").cast(int))
     assert str(told.value) == str(written.value)
+
+
+def test_values_without_one_keep_their_type():
+    import pyarrow as pa
+
+    rows = tf.table({"k": ["a", None, "b"], "n": [1, None, 2]})
+    for made in [
+        rows.pivot("k", on_columns=[None], values="n", aggregate_function="len"),
+        rows.filter(tf.col("n").is_in(pa.array([None, None], pa.int64()))),
+        rows.filter(tf.col("k").is_in(pa.array([], pa.string()))),
+    ]:
+        again = tf.Plan.from_json(made.plan.to_json())
+        assert again == made.plan
+        assert again.run(**dict.fromkeys(again.inputs, rows)).to_dict() == made.to_dict()

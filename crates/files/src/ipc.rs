@@ -1,16 +1,17 @@
 //! Arrow IPC: files and streams, told apart by their first bytes.
 
-use std::io::{Cursor, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
-use arrow_ipc::reader::{FileDecoder, StreamReader, read_footer_length};
+use arrow_ipc::reader::read_footer_length;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_ipc::{Block, CompressionType, MetadataVersion, root_as_footer};
+use arrow_ipc::{Block, CompressionType, root_as_footer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use column::sound::{self, Memory, Unsound};
 use column::types::to_canonical;
+use messages::{Fault, Reader};
 
 use crate::error::Error;
 use crate::input::{Input, Progress, all_bytes};
@@ -44,14 +45,13 @@ pub fn read(
     };
     let total = bytes.len() as u64;
     let broken = |error: ArrowError| Error::broken(&path, format!("it is no sound Arrow IPC: {error}"));
-    let (footer, stream) = match bytes.starts_with(MAGIC) {
-        true => (Some(guarded(&path, || Footer::read(&bytes))?), Vec::new()),
-        false => (None, guarded(&path, || of_stream(&bytes))?),
-    };
-    let found = match (&footer, &stream[..]) {
-        (Some(footer), _) => footer.schema.clone(),
-        (None, [first, ..]) => first.schema(),
-        (None, []) => guarded(&path, || Ok(StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?.schema()))?,
+    let (footer, found, stream) = if bytes.starts_with(MAGIC) {
+        let footer = guarded(&path, || Footer::read(&bytes))?;
+        let schema = footer.schema.clone();
+        (Some(footer), schema, Vec::new())
+    } else {
+        let (schema, stream) = of_stream(&bytes).map_err(refused(&path))?;
+        (None, schema, stream)
     };
     sound::schema(&found).map_err(|error| Error::broken(&path, error))?;
     let mut made = Reading::new(projected(&path, &found, options, schema)?, options.rows);
@@ -125,7 +125,6 @@ fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&Sc
 /// What a file says of itself at its end.
 struct Footer {
     schema: SchemaRef,
-    version: MetadataVersion,
     dictionaries: Vec<Block>,
     batches: Vec<Block>,
 }
@@ -142,7 +141,7 @@ impl Footer {
         let schema = Arc::new(arrow_ipc::convert::try_fb_to_schema(told)?);
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
         let batches = footer.recordBatches().iter().flatten().copied().collect();
-        Ok(Footer { schema, version: footer.version(), dictionaries, batches })
+        Ok(Footer { schema, dictionaries, batches })
     }
 
     /// The rows of each batch, and its columns at these places, read side by side.
@@ -153,26 +152,21 @@ impl Footer {
         places: &[usize],
         judged: &(impl Fn(&ArrayRef, usize) -> Result<ArrayRef, Error> + Sync),
     ) -> Result<(Vec<usize>, Vec<Vec<ArrayRef>>), Error> {
-        let decoder = |columns: Vec<usize>| {
-            guarded(path, || {
-                let mut decoder = FileDecoder::new(self.schema.clone(), self.version).with_projection(columns);
-                for block in &self.dictionaries {
-                    decoder.read_dictionary(block, &cut(bytes, block)?)?;
-                }
-                Ok(decoder)
-            })
-        };
+        let mut reader = Reader::of(self.schema.clone());
+        for block in &self.dictionaries {
+            let (header, body) = cut(bytes, block).map_err(refused(path))?;
+            reader.read(&header, &body).map_err(refused(path))?;
+        }
         // Columns are decoded each by itself, unless there are dictionaries, which are decoded once.
         let alone = self.dictionaries.is_empty() && !places.is_empty();
         let shares: Vec<Vec<usize>> =
             if alone { places.iter().map(|at| vec![*at]).collect() } else { vec![places.to_vec()] };
-        let decoders: Vec<FileDecoder> = shares.iter().cloned().map(decoder).collect::<Result<_, _>>()?;
         let works: Vec<(usize, usize)> =
             (0..self.batches.len()).flat_map(|batch| (0..shares.len()).map(move |share| (batch, share))).collect();
         let done = map(&works, |(batch, share)| -> Result<(usize, Vec<ArrayRef>), Error> {
             let block = &self.batches[*batch];
-            let rows = guarded(path, || decoders[*share].read_record_batch(block, &cut(bytes, block)?))?;
-            let Some(rows) = rows else { return Ok((0, Vec::new())) };
+            let rows = cut(bytes, block).and_then(|(header, body)| reader.rows(&header, &body, &shares[*share]));
+            let Some(rows) = rows.map_err(refused(path))? else { return Ok((0, Vec::new())) };
             let columns = rows.columns().iter().zip(&shares[*share]).map(|(cells, at)| judged(cells, *at));
             Ok((rows.num_rows(), columns.collect::<Result<_, _>>()?))
         });
@@ -191,19 +185,34 @@ fn short() -> ArrowError {
     ArrowError::ParseError("the file is shorter than it says".to_owned())
 }
 
-/// The bytes of a block of a file.
-fn cut(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
+/// The header and the body of the message that is a block of a file.
+fn cut(bytes: &Buffer, block: &Block) -> Result<(Buffer, Buffer), Fault> {
+    let short = || Fault::Malformed("the file is shorter than it says".to_owned());
     let (at, head, body) = (block.offset(), i64::from(block.metaDataLength()), block.bodyLength());
     let [at, head, body] = [at, head, body].map(|part| usize::try_from(part).map_err(|_| short()));
     let (at, len) = (at?, head?.checked_add(body?).ok_or_else(short)?);
     if at.checked_add(len).is_none_or(|end| end > bytes.len()) {
         return Err(short());
     }
-    Ok(bytes.slice_with_length(at, len))
+    messages::next(&mut bytes.slice_with_length(at, len))?.ok_or_else(short)
 }
 
-fn of_stream(bytes: &Buffer) -> Result<Vec<RecordBatch>, ArrowError> {
-    StreamReader::try_new(Cursor::new(bytes.as_slice()), None)?.collect()
+/// The schema and the batches of a stream.
+fn of_stream(bytes: &Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), Fault> {
+    let (mut rest, mut reader, mut batches) = (bytes.clone(), Reader::default(), Vec::new());
+    while let Some((header, body)) = messages::next(&mut rest)? {
+        batches.extend(reader.read(&header, &body)?);
+    }
+    let schema = reader.schema().ok_or_else(|| Fault::Malformed("it has no schema".to_owned()))?;
+    Ok((schema.clone(), batches))
+}
+
+/// The error of a message that is refused.
+fn refused(path: &str) -> impl Fn(Fault) -> Error {
+    move |fault| match fault {
+        Fault::Malformed(why) => Error::broken(path, format!("it is no sound Arrow IPC: {why}")),
+        Fault::Exhausted(why) => Error::exhausted(path)(why),
+    }
 }
 
 /// How Arrow IPC is written.

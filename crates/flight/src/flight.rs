@@ -244,7 +244,7 @@ async fn upload(
         if !data.header.is_empty() {
             let is_schema = received.schema().is_none();
             let (back, batch) = blocking(move || {
-                let batch = received.read(&data.header, data.body)?;
+                let batch = received.read(&data.header, &data.body)?;
                 Ok((received, batch))
             })
             .await?;

@@ -1,16 +1,14 @@
 //! Arrow on the wire: batches out, whose buffers are sent as they lie in memory, and bodies in, judged whole.
 
-use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::collections::VecDeque;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
-use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, StreamEncoder};
-use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::{BufMut, Bytes, BytesMut};
+use messages::Fault;
 use tonic::Status;
 
 use crate::frames::{FRAME, Message};
@@ -123,7 +121,7 @@ fn messages_of(stream: Vec<Buffer>) -> Result<Vec<Message>, ArrowError> {
             break;
         }
         let header = pieces.bytes(len)?;
-        let body_len = root_as_message(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
+        let body_len = messages::header(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
         let body_len = usize::try_from(body_len).map_err(|error| ArrowError::IpcError(error.to_string()))?;
         messages.push(flight_data(&header, &[], pieces.take(body_len)?, body_len));
     }
@@ -172,77 +170,35 @@ fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usiz
 
 /// What a client sends, message by message.
 #[derive(Default)]
-pub(crate) struct Received {
-    schema: Option<SchemaRef>,
-    dictionaries: HashMap<i64, ArrayRef>,
-}
-
-fn wrong(error: impl std::fmt::Display) -> Status {
-    Status::invalid_argument(format!("malformed Arrow data: {error}"))
-}
+pub(crate) struct Received(messages::Reader);
 
 impl Received {
     pub(crate) fn schema(&self) -> Option<&SchemaRef> {
-        self.schema.as_ref()
+        self.0.schema()
     }
 
     #[cfg(any(test, feature = "testing"))]
     /// The dictionaries that came.
-    pub(crate) fn dictionaries(&self) -> impl Iterator<Item = &ArrayRef> {
-        self.dictionaries.values()
+    pub(crate) fn dictionaries(&self) -> impl Iterator<Item = &arrow_array::ArrayRef> {
+        self.0.dictionaries()
     }
 
     /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
-    pub(crate) fn read(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
-        // A header may lie anywhere in what came; its reader wants it aligned.
-        let header = Buffer::from(header);
-        let read = catch_unwind(AssertUnwindSafe(|| self.judge(&header, body)));
-        read.unwrap_or_else(|_| Err(wrong("it cannot be read")))
+    pub(crate) fn read(&mut self, header: &[u8], body: &Buffer) -> Result<Option<RecordBatch>, Status> {
+        self.0.read(header, body).map_err(|fault| match fault {
+            Fault::Malformed(why) => Status::invalid_argument(format!("malformed Arrow data: {why}")),
+            Fault::Exhausted(why) => Status::resource_exhausted(why.to_string()),
+        })
     }
-
-    fn judge(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
-        let message = root_as_message(header).map_err(wrong)?;
-        if usize::try_from(message.bodyLength()).ok() != Some(body.len()) {
-            return Err(wrong(format!("its body has {} bytes, not {}", body.len(), message.bodyLength())));
-        }
-        let version = message.version();
-        let known = self.schema.clone();
-        let schema = || known.ok_or_else(|| wrong("rows come before their schema"));
-        match message.header_type() {
-            MessageHeader::Schema if self.schema.is_some() => Err(wrong("a second schema")),
-            MessageHeader::Schema => {
-                let schema = message.header_as_schema().ok_or_else(|| wrong("no schema"))?;
-                self.schema = Some(Arc::new(arrow_ipc::convert::try_fb_to_schema(schema).map_err(wrong)?));
-                Ok(None)
-            }
-            MessageHeader::DictionaryBatch => {
-                let batch = message.header_as_dictionary_batch().ok_or_else(|| wrong("no dictionary"))?;
-                let rows = batch.data().map_or(0, |data| data.length());
-                asked(rows)?;
-                read_dictionary(&body, batch, &*schema()?, &mut self.dictionaries, &version).map_err(wrong)?;
-                Ok(None)
-            }
-            MessageHeader::RecordBatch => {
-                let batch = message.header_as_record_batch().ok_or_else(|| wrong("no rows"))?;
-                asked(batch.length())?;
-                read_record_batch(&body, batch, schema()?, &self.dictionaries, None, &version).map(Some).map_err(wrong)
-            }
-            other => Err(wrong(format!("a message of kind {other:?}"))),
-        }
-    }
-}
-
-/// Rows may take no bytes: their number is asked for.
-fn asked(rows: i64) -> Result<(), Status> {
-    let rows = u64::try_from(rows).map_err(|_| wrong("a negative number of rows"))?;
-    limits::ask_rows(rows, 1).map_err(|why| Status::resource_exhausted(why.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{Int64Array, StringArray, UnionArray};
+    use arrow_array::{ArrayRef, Int64Array, StringArray, UnionArray};
     use arrow_schema::{DataType, Field, UnionFields};
     use prost::Message as _;
 
@@ -273,7 +229,7 @@ mod tests {
             let mut received = Received::default();
             let mut rows = Vec::new();
             for data in sent(encoder.encode(&batch).expect("messages")) {
-                rows.extend(received.read(&data.data_header, data.data_body.into()).expect("sound"));
+                rows.extend(received.read(&data.data_header, &data.data_body.into()).expect("sound"));
             }
             assert_eq!(rows, [batch]);
         }
@@ -313,8 +269,8 @@ mod tests {
             let messages = sent(Encoder::new(&batch.schema()).and_then(|mut of| of.encode(&batch)).expect("messages"));
             let read = |body: &[u8]| {
                 let mut received = Received::default();
-                received.read(&messages[0].data_header, Buffer::default()).expect("a schema");
-                received.read(&messages[1].data_header, Buffer::from(body))
+                received.read(&messages[0].data_header, &Buffer::default()).expect("a schema");
+                received.read(&messages[1].data_header, &Buffer::from(body))
             };
             let body = messages[1].data_body.to_vec();
             assert_eq!(read(&body).ok().flatten(), Some(batch));
@@ -346,9 +302,9 @@ mod tests {
                 let mut header = messages[1].data_header.to_vec();
                 header[at] = with;
                 let mut received = Received::default();
-                assert!(received.read(&schema.data_header, Buffer::default()).is_ok());
-                _ = received.read(&header, messages[1].data_body.clone().into());
-                _ = received.read(&messages[1].data_header, messages[1].data_body.slice(1..).into());
+                assert!(received.read(&schema.data_header, &Buffer::default()).is_ok());
+                _ = received.read(&header, &messages[1].data_body.clone().into());
+                _ = received.read(&messages[1].data_header, &messages[1].data_body.slice(1..).into());
             }
         }
     }

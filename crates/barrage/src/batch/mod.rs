@@ -11,9 +11,6 @@ use crate::BarrageError;
 pub use read::read_batch;
 pub use write::write_batch;
 
-/// Tables within a header, at most: field nodes of a schema count, those of batches do not.
-const TABLES: usize = 8 << 20;
-
 /// How cells are laid down and read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Layout {
@@ -38,12 +35,5 @@ fn fault<T>(what: impl Into<String>) -> Result<T, BarrageError> {
 
 /// A header that was checked: whatever it says lies within it.
 pub(crate) fn message(header: &[u8]) -> Result<Message<'_>, BarrageError> {
-    let options = flatbuffers::VerifierOptions {
-        max_depth: 128,
-        max_tables: TABLES.min(header.len()),
-        // What is named twice is walked twice.
-        max_apparent_size: header.len().saturating_mul(2).max(1 << 16),
-        ..Default::default()
-    };
-    arrow_ipc::root_as_message_with_opts(&options, header).or_else(|error| fault(error.to_string()))
+    messages::header(header).or_else(|error| fault(error.to_string()))
 }

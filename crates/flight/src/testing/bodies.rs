@@ -20,7 +20,7 @@ pub struct Bodies(Received);
 impl Bodies {
     /// Reads one message; gives the rows if it has any.
     pub fn read(&mut self, header: &[u8], body: Buffer) -> Result<Option<RecordBatch>, Status> {
-        self.0.read(header, body)
+        self.0.read(header, &body)
     }
 
     /// The schema, once it was sent.

@@ -3,6 +3,7 @@
 //! A list of single literals costs a kilobyte a value by the time it is bound; a column of a million keys that
 //! somebody looks for is handed over as the array that it is.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,13 +12,15 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, DurationNanosecondType, Float64Type, Int64Type, Time64NanosecondType,
     TimestampNanosecondType, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, StringViewArray};
+use arrow_array::{Array, ArrayRef, StringViewArray, new_null_array};
 use arrow_cast::CastOptions;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::tree::literal::Literal;
-use crate::tree::types::{DURATION, TIME};
+use crate::tree::types::{DURATION, TIME, type_text};
 
 /// Values of one type that literals have.
 #[derive(Clone, Debug)]
@@ -128,17 +131,50 @@ fn literal(array: &ArrayRef, row: usize) -> Literal {
     }
 }
 
-/// Written as the list of single values that it means: the arrays of another process are its own.
+/// Values of which none says the type.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nulls {
+    #[serde(rename = "type", with = "type_text")]
+    data_type: DataType,
+    nulls: Vec<()>,
+}
+
+/// Written as the list of single values that it means: the arrays of another process are its own. The type stands beside them
+/// where all are null, or there is none.
 impl Serialize for Values {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.null_count() == self.len() {
+            return Nulls { data_type: self.0.data_type().clone(), nulls: vec![(); self.len()] }.serialize(serializer);
+        }
         serializer.collect_seq((0..self.len()).map(|row| literal(&self.0, row)))
     }
 }
 
 impl<'de> Deserialize<'de> for Values {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Values, D::Error> {
-        let items = Vec::<Literal>::deserialize(deserializer)?;
-        Values::of(&items).ok_or_else(|| serde::de::Error::custom("the values of a list are not of one type"))
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = Values;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a list of values")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Values, A::Error> {
+                let items = Vec::<Literal>::deserialize(SeqAccessDeserializer::new(items))?;
+                Values::of(&items).ok_or_else(|| A::Error::custom("the values of a list are not of one type"))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Values, A::Error> {
+                let Nulls { data_type, nulls } = Nulls::deserialize(MapAccessDeserializer::new(map))?;
+                if held_as(&data_type).as_ref() != Some(&data_type) {
+                    return Err(A::Error::custom(format!("values of a list are not held as {data_type}")));
+                }
+                Ok(Values(new_null_array(&data_type, nulls.len())))
+            }
+        }
+        deserializer.deserialize_any(Written)
     }
 }
 
@@ -238,6 +274,17 @@ mod tests {
             assert_eq!(values.literals(usize::MAX), list);
             let text = serde_json::to_string(&values).expect("it is written");
             assert_eq!(serde_json::from_str::<Values>(&text).expect("it is read"), values, "{text}");
+            for nulls in [0, 1, 3] {
+                let nulls = Values::new(&new_null_array(values.array().data_type(), nulls));
+                let nulls = nulls.expect("they fit").expect("of literals");
+                let text = serde_json::to_string(&nulls).expect("it is written");
+                assert_eq!(serde_json::from_str::<Values>(&text).ok(), Some(nulls), "{text}");
+            }
+        }
+        for wrong in
+            [r#"{"type": "Int8", "nulls": [null]}"#, r#"{"type": "Int64", "nulls": [1]}"#, r#"{"type": "Int64"}"#]
+        {
+            assert!(serde_json::from_str::<Values>(wrong).is_err(), "{wrong}");
         }
         for mixed in [vec![Literal::Int(1), text("a")], vec![stamp(1), Literal::Timestamp { ns: 1, zone: None }]] {
             assert!(Values::of(&mixed).is_none());

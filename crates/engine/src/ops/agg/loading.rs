@@ -86,6 +86,11 @@ impl BulkLoad {
         (all + all / 20).min(rows).min(4 * slots as u128).max(slots as u128) as usize
     }
 
+    /// How many slots there are at most in the end: each row has one.
+    pub(crate) fn most(&self, slots: usize) -> usize {
+        slots.saturating_add(usize::try_from(self.rows).unwrap_or(usize::MAX))
+    }
+
     /// Grows to at least this many slots, with room for `expected` ones where it must grow.
     pub(crate) fn grow(&mut self, slots: usize, expected: usize) {
         self.board.grow(slots, expected);

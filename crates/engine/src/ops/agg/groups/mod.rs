@@ -202,8 +202,8 @@ impl Groups {
         self.slots = slots;
         if let Some(loading) = &mut self.loading {
             if slots > self.room {
-                let least = (self.room + self.room / 2).max(slots).max(SMALL_SLOTS);
-                self.room = loading.expected(slots).max(least);
+                let least = (self.room + self.room / 2).max(SMALL_SLOTS).min(loading.most(slots));
+                self.room = loading.expected(slots).max(least).max(slots);
                 self.counts.iter_mut().for_each(|counts| counts.reserve_exact(self.room.saturating_sub(counts.len())));
                 self.states.iter_mut().flatten().for_each(|(_, state)| state.reserve(self.room));
             }
