@@ -319,6 +319,23 @@ fn unsafe_code_stands_where_it_may_and_says_why() {
     assert_none("unsafe code", wrong);
 }
 
+/// What is not inlined into the loop of a width is compiled for the narrowest one, and nothing but its time tells.
+#[test]
+fn a_loop_that_is_compiled_for_several_widths_is_inlined() {
+    let mut wrong = Vec::new();
+    for path in with_extension("rs") {
+        let text = code_of(&read(&path));
+        for (at, _) in text.match_indices("Loop for ").filter(|(at, _)| text[..*at].ends_with([' ', ':'])) {
+            let body = text[at..].split("fn run").next().unwrap_or_default();
+            if !body.trim_end().ends_with("#[inline(always)]") {
+                let line = text[..at].lines().count();
+                wrong.push(format!("{}:{line}: the `run` of a Loop without #[inline(always)]", path.display()));
+            }
+        }
+    }
+    assert_none("loops", wrong);
+}
+
 /// A law stands in the operation's own file, in a file whose name begins with its name, or, for a
 /// family's `mod.rs`, anywhere in the family's folder.
 #[test]

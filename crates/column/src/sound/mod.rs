@@ -229,8 +229,19 @@ fn has_ascii<O: OffsetSizeTrait>(data: &ArrayData) -> bool {
     }
     let (offsets, bytes) = (&data.buffer::<O>(0)[..=data.len()], data.buffers()[1].as_slice());
     let (Some(first), Some(last)) = (offsets[0].to_usize(), offsets[data.len()].to_usize()) else { return false };
-    let ascend = simd::widest(|| offsets.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1])));
-    ascend && bytes.get(first..last).is_some_and(<[u8]>::is_ascii)
+    simd::widest(Ascend(offsets)) && bytes.get(first..last).is_some_and(<[u8]>::is_ascii)
+}
+
+/// Whether no offset is less than the one before it.
+struct Ascend<'a, O>(&'a [O]);
+
+impl<O: OffsetSizeTrait> simd::Loop for Ascend<'_, O> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) -> bool {
+        self.0.windows(2).fold(true, |ascend, pair| ascend & (pair[0] <= pair[1]))
+    }
 }
 
 fn cells(data: &ArrayData) -> Result<(), Unsound> {

@@ -113,7 +113,7 @@ impl Fixed {
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
         if lane.slots() == 1
-            && let Some((high, low)) = totals(values, units)
+            && let Some((high, low)) = simd::widest(Totals(values, units))
         {
             return lane.add_two(&[high], &[low]);
         }
@@ -140,7 +140,7 @@ impl Fixed {
         let mut room = self.apart.take().unwrap_or_default();
         let apart = &mut *room;
         let mut rescale = false;
-        if !take_apart(values, units, apart) {
+        if !simd::widest(TakeApart { values, units, apart }) {
             let odd = put_aside(slots, values, units, apart, groups);
             // Most rows of this batch are of another size: so will be those to come.
             rescale = odd > values.len() / 4 && self.changes < FIXED_CHANGES.get();
@@ -169,7 +169,7 @@ impl Fixed {
         runs.groups().for_each(|(slot, run)| slots[run].fill(slot as u32));
         let mut room = self.apart.take().unwrap_or_default();
         let apart = &mut *room;
-        take_apart(values, units, apart);
+        simd::widest(TakeApart { values, units, apart });
         let odd = put_aside(&slots, values, units, apart, groups);
         for (slot, run) in runs.groups() {
             let total = |of: &[i64; BATCH]| of[run.clone()].iter().fold(0, |sum: i64, part| sum.wrapping_add(*part));
@@ -207,10 +207,19 @@ fn fitting(values: &[f64]) -> Units {
     Units::for_values_to(if greatest == 0.0 { 0 } else { exponent + SLACK })
 }
 
-/// Whether all values are nothing but units.
-#[inline]
-fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
-    simd::widest(|| {
+/// Takes values apart; whether all of them are nothing but units.
+struct TakeApart<'a> {
+    values: &'a [f64],
+    units: Units,
+    apart: &'a mut Apart,
+}
+
+impl simd::Loop for TakeApart<'_> {
+    type Made = bool;
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) -> bool {
+        let TakeApart { values, units, apart } = self;
         let mut odd = 0;
         let rows = apart.high.iter_mut().zip(apart.low.iter_mut()).zip(apart.rest.iter_mut());
         for (value, ((high, low), rest)) in values.iter().zip(rows) {
@@ -218,13 +227,18 @@ fn take_apart(values: &[f64], units: Units, apart: &mut Apart) -> bool {
             odd |= units.odd(*value, *rest);
         }
         odd == 0
-    })
+    }
 }
 
 /// The sums of what all values are made of, if that is nothing but units.
-#[inline]
-fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
-    simd::widest(|| {
+struct Totals<'a>(&'a [f64], Units);
+
+impl simd::Loop for Totals<'_> {
+    type Made = Option<(i64, i64)>;
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) -> Option<(i64, i64)> {
+        let Totals(values, units) = self;
         let (mut highs, mut lows, mut odd) = (0i64, 0i64, 0);
         for value in values {
             let (high, low, rest) = units.part(*value);
@@ -232,15 +246,15 @@ fn totals(values: &[f64], units: Units) -> Option<(i64, i64)> {
             odd |= units.odd(*value, rest);
         }
         (odd == 0).then_some((highs, lows))
-    })
+    }
 }
 
-/// As [`totals`], of the values of each group, which are gathered.
+/// As [`Totals`], of the values of each group, which are gathered.
 #[inline]
 fn totals_of(runs: &Runs, values: &[f64], units: Units) -> Option<[[i64; 2]; FEW_GROUPS.real()]> {
     let mut all = [[0; 2]; FEW_GROUPS.real()];
     for ((_, run), total) in runs.groups().zip(&mut all) {
-        let (high, low) = totals(&values[run], units)?;
+        let (high, low) = simd::widest(Totals(&values[run], units))?;
         *total = [high, low];
     }
     Some(all)

@@ -49,10 +49,24 @@ pub(crate) fn truth(condition: &Operand<'_>, out: &mut [u64]) {
 
 /// `out[i] = if mask[i] { a[i] } else { b[i] }`.
 pub(crate) fn select<T: Native>(mask: &[u64], a: In<'_, T>, b: In<'_, T>, out: &mut [T]) {
-    simd::widest(|| {
-        for (index, (out, word)) in out.chunks_mut(64).zip(mask).enumerate() {
-            let a = part(a, index, out.len());
-            let b = part(b, index, out.len());
+    simd::widest(Select { mask, a, b, out });
+}
+
+struct Select<'a, T> {
+    mask: &'a [u64],
+    a: In<'a, T>,
+    b: In<'a, T>,
+    out: &'a mut [T],
+}
+
+impl<T: Native> simd::Loop for Select<'_, T> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) {
+        for (index, (out, word)) in self.out.chunks_mut(64).zip(self.mask).enumerate() {
+            let a = part(self.a, index, out.len());
+            let b = part(self.b, index, out.len());
             match (*word, a, b) {
                 (0, _, In::Many(b)) => out.copy_from_slice(b),
                 (0, _, In::One(b)) => out.fill(b),
@@ -61,7 +75,7 @@ pub(crate) fn select<T: Native>(mask: &[u64], a: In<'_, T>, b: In<'_, T>, out: &
                 (word, a, b) => choose(&spread(word), a, b, out),
             }
         }
-    });
+    }
 }
 
 #[inline(always)]

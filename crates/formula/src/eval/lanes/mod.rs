@@ -317,21 +317,31 @@ pub(crate) fn zip<A: Native, B: Native, R: Native>(
 #[inline]
 pub(crate) fn test<A: Native>(a: In<'_, A>, out: &mut [u64], f: impl Fn(A) -> bool + Copy) {
     match a {
-        In::Many(a) => simd::widest(|| {
-            // Of 64 rows the loop has no end to look for; the last word may have fewer.
-            let (whole, rest) = a.as_chunks::<64>();
-            let mut bytes = [0_u8; 64];
-            for (word, a) in out.iter_mut().zip(whole) {
-                bytes.iter_mut().zip(a).for_each(|(byte, a)| *byte = u8::from(f(*a)));
-                *word = pack(&bytes);
-            }
-            if let Some(word) = out.get_mut(whole.len()) {
-                bytes = [0; 64];
-                bytes.iter_mut().zip(rest).for_each(|(byte, a)| *byte = u8::from(f(*a)));
-                *word = pack(&bytes);
-            }
-        }),
+        In::Many(a) => simd::widest(Test { a, out, f }),
         In::One(a) => out.fill(all_if(f(a))),
+    }
+}
+
+struct Test<'a, A, F> {
+    a: &'a [A],
+    out: &'a mut [u64],
+    f: F,
+}
+
+impl<A: Native, F: Fn(A) -> bool + Copy> simd::Loop for Test<'_, A, F> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) {
+        let Test { a, out, f } = self;
+        // Of 64 rows the loop has no end to look for; the last word may have fewer.
+        let (whole, rest) = a.as_chunks::<64>();
+        for (word, a) in out.iter_mut().zip(whole) {
+            *word = word_of::<BITS>(a.iter().map(|a| f(*a)));
+        }
+        if let Some(word) = out.get_mut(whole.len()) {
+            *word = word_of::<BITS>(rest.iter().map(|a| f(*a)));
+        }
     }
 }
 
@@ -344,20 +354,49 @@ pub(crate) fn test2<A: Native, B: Native>(
     f: impl Fn(A, B) -> bool + Copy,
 ) {
     match (a, b) {
-        (In::Many(a), In::Many(b)) => simd::widest(|| {
-            out.iter_mut().zip(a.chunks(64).zip(b.chunks(64))).for_each(|(word, (a, b))| {
-                let mut bytes = [0_u8; 64];
-                bytes.iter_mut().zip(a.iter().zip(b)).for_each(|(byte, (a, b))| *byte = u8::from(f(*a, *b)));
-                *word = pack(&bytes);
-            });
-        }),
+        (In::Many(a), In::Many(b)) => simd::widest(Test2 { a, b, out, f }),
         (a, In::One(b)) => test(a, out, |a| f(a, b)),
         (In::One(a), b) => test(b, out, |b| f(a, b)),
     }
 }
 
+struct Test2<'a, A, B, F> {
+    a: &'a [A],
+    b: &'a [B],
+    out: &'a mut [u64],
+    f: F,
+}
+
+impl<A: Native, B: Native, F: Fn(A, B) -> bool + Copy> simd::Loop for Test2<'_, A, B, F> {
+    type Made = ();
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) {
+        let Test2 { a, b, out, f } = self;
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<64>(), b.as_chunks::<64>());
+        for (word, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            *word = word_of::<BITS>(a.iter().zip(b).map(|(a, b)| f(*a, *b)));
+        }
+        if let Some(word) = out.get_mut(a.len()) {
+            *word = word_of::<BITS>(a_rest.iter().zip(b_rest).map(|(a, b)| f(*a, *b)));
+        }
+    }
+}
+
 fn all_if(condition: bool) -> u64 {
     if condition { !0 } else { 0 }
+}
+
+/// The first 64 conditions as bits, from bit 0 on.
+#[inline(always)]
+fn word_of<const BITS: usize>(conditions: impl Iterator<Item = bool>) -> u64 {
+    if BITS > 128 {
+        // Vectors of conditions choose among vectors of bits in registers: bytes would be written and read again, in other pieces.
+        return conditions.enumerate().fold(0, |word, (at, condition)| word | u64::from(condition) << at);
+    }
+    let mut bytes = [0_u8; 64];
+    bytes.iter_mut().zip(conditions).for_each(|(byte, condition)| *byte = u8::from(condition));
+    pack(&bytes)
 }
 
 /// 64 bytes of 0 or 1 as bits. The multiplication moves the low bit of byte i to bit 56 + i without carries.
