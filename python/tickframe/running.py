@@ -178,11 +178,17 @@ class Runs:
         return self._call("relative_change", self.shift(n))
 
     def interpolate(self, method: InterpolationMethod = "linear") -> Expr:
-        """A value in place of each null between two values: on the line between them, as a double, or the nearer of both.
+        """A value in place of each null between two values: on the line between them, or the nearer of both.
 
+        On the line numbers are doubles; dates, times and durations keep their type and are rounded down to whole units of it.
+
+        >>> import datetime as dt
         >>> import tickframe as tf
         >>> tf.table({"x": [1, None, 4, None]}).select(tf.col("x").interpolate()).to_dict()
         {'x': [1.0, 2.5, 4.0, None]}
+        >>> days = tf.table({"d": [dt.date(2024, 1, 1), None, dt.date(2024, 1, 3)]})
+        >>> days.select(tf.col("d").interpolate())["d"].to_list()[1]
+        datetime.date(2024, 1, 2)
 
         Args:
             method: ``"linear"``, or ``"nearest"``, which keeps the type; half way it is the later value.

@@ -129,6 +129,25 @@ def test_a_failure_knows_where_its_operation_was_made(g):
         assert again.created == raised.value.created
 
 
+def test_lines_of_one_function_are_told_apart(g):
+    t = tf.append_table({"x": str}, graph=g)
+    made = [
+        t.with_columns(n=col("x").cast(tf.Int64)),
+        t.with_columns(m=col("x").cast(tf.Int64)),
+    ]
+    made += [t.with_columns((col("x").cast(tf.Int64) + at).alias("n")) for at in range(2)]
+    t.append({"x": ["bad"]})
+    g.step()
+    places = []
+    for failed in made:
+        with pytest.raises(tf.errors.TableFailedError) as raised:
+            len(failed)
+        places.append(raised.value.created)
+    lines = [int(place.splitlines()[-1].split("line ")[1].split(",")[0]) for place in places]
+    first = test_lines_of_one_function_are_told_apart.__code__.co_firstlineno
+    assert [line - first for line in lines] == [3, 4, 6, 6]
+
+
 def test_performance_tells_each_node_and_each_cycle(g):
     t = tf.append_table({"x": int}, graph=g)
     kept = t.filter(col("x") > 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 import random
 
@@ -148,6 +149,32 @@ def test_what_lies_between_is_that_of_polars(what):
 def test_the_nearest_of_two_values():
     t = tf.table({"x": [None, 1, None, None, 4, None, 6, None]})
     assert t.select(col("x").interpolate("nearest")).to_dict()["x"] == [None, 1, 1, 4, 4, 6, 6, None]
+
+
+@pytest.mark.parametrize(
+    "of", [pl.Date, pl.Datetime("ns"), pl.Datetime("ns", "Europe/Berlin"), pl.Duration("ns"), pl.Time]
+)
+def test_times_lie_between_times(of):
+    draw = random.Random(5)
+    for _ in range(20):
+        counts = [draw.choice([None, draw.randrange(10**6)]) for _ in range(40)]
+        there = [at for at, count in enumerate(counts) if count is not None]
+        # On the line, rounded down; polars does so with doubles, and misses whole numbers.
+        line = counts.copy()
+        for first, last in itertools.pairwise(there):
+            for at in range(first, last):
+                line[at] = counts[first] + (counts[last] - counts[first]) * (at - first) // (last - first)
+        typed = lambda counts: tf.table(pl.DataFrame({"x": pl.Series(counts, dtype=pl.Int64).cast(of)}))  # noqa: E731
+        found = typed(counts).select(col("x").interpolate())
+        assert found.schema == typed(line).schema
+        assert found.to_arrow().equals(typed(line).to_arrow())
+        nearest = typed(counts).select(col("x").interpolate("nearest")).to_polars()
+        assert nearest.equals(typed(counts).to_polars().select(pl.col("x").interpolate("nearest")))
+    # Beyond what a double holds, and a product that 64 bits do not.
+    first, far = 1_767_225_600_000_000_001, 3 * 10**18
+    rows = tf.table({"x": [first, None, first + 2, -far, None, None, far]}).select(x=col("x").cast(tf.Datetime("ns")))
+    numbers = rows.select(col("x").interpolate().cast(tf.Int64)).to_dict()["x"]
+    assert numbers == [first, first + 1, first + 2, -far, -far + 2 * 10**18, -far + 4 * 10**18, far]
 
 
 def test_values_that_fade_with_time_are_those_of_polars():

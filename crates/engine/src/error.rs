@@ -69,19 +69,44 @@ impl std::fmt::Display for Failure {
             write!(f, " [{formula}]")?;
         }
         if let Some(location) = &self.location {
-            write!(f, ", created at {}", location.line)?;
+            write!(f, ", created at {}", location.line())?;
         }
         write!(f, ": {}", self.cause)
     }
 }
 
-/// A place in the user's code.
+/// A place in the user's code: the calls that led to it, which it shares with other places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
+    innermost: Arc<Frame>,
+    callers: Vec<Arc<Frame>>,
+}
+
+/// A call on the way to a place.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Frame {
     /// File and line.
     pub line: String,
+    /// As the embedding language prints it in a stack trace.
+    pub shown: String,
+}
+
+impl Location {
+    /// The place in the innermost frame; the frames of its callers follow from the inside out.
+    pub fn new(innermost: Arc<Frame>, callers: Vec<Arc<Frame>>) -> Location {
+        Location { innermost, callers }
+    }
+
+    /// File and line.
+    pub fn line(&self) -> &str {
+        &self.innermost.line
+    }
+
     /// The stack trace, as the embedding language prints it, outermost call first.
-    pub trace: String,
+    pub fn trace(&self) -> String {
+        let frames = self.callers.iter().rev().chain([&self.innermost]);
+        frames.map(|frame| frame.shown.as_str()).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// Names of so many bytes are not compared with others.

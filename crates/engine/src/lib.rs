@@ -25,7 +25,7 @@ pub use driver::attach::{attach, attach_in_step};
 pub use driver::budget::Budget;
 pub use driver::failpoints;
 pub use driver::operation::{Input, Live, Operation, Start};
-pub use error::{Error, External, Failure, Location};
+pub use error::{Error, External, Failure, Frame, Location};
 pub use eval::affected::refresh_safe;
 pub use eval::call::Call;
 pub use eval::schedule::{Turn, check_barriers};

@@ -182,8 +182,9 @@ pub fn table_failed(failure: &engine::Failure) -> PyErr {
         value.setattr("culprit", &failure.culprit)?;
         value.setattr("formula", failure.formula.as_deref())?;
         if let Some(location) = &failure.location {
-            value.setattr("created", &location.trace)?;
-            let note = format!("The operation was created here (most recent call last):\n{}", location.trace);
+            let trace = location.trace();
+            let note = format!("The operation was created here (most recent call last):\n{trace}");
+            value.setattr("created", trace)?;
             value.call_method1("add_note", (note,))?;
         }
         Ok(())

@@ -121,7 +121,7 @@ pub fn incremental_release(
     let table = table.get().usable()?;
     let graph = &graph.get().0.graph;
     let made = call_engine(py, || Release::table(table, graph, first, each))?;
-    Ok(PyTable::new(made.located(crate::ops::here(py))))
+    Ok(PyTable::new(made.located(crate::place::here(py))))
 }
 
 /// Static tables whose rows appear as their stamps come.
@@ -138,6 +138,6 @@ pub fn replay(
     let given: Vec<(Table, String)> = given.collect::<PyResult<_>>()?;
     let graph = &graph.get().0.graph;
     let made = call_engine(py, || Replay::tables(graph, &given, speed, start_ns))?;
-    let here = crate::ops::here(py);
+    let here = crate::place::here(py);
     Ok(made.into_iter().map(|table| PyTable::new(table.located(here.clone()))).collect())
 }

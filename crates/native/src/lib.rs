@@ -33,6 +33,7 @@ mod numpy;
 mod ops;
 mod panics;
 mod partitioned;
+mod place;
 mod plan;
 mod publisher;
 mod raised;

@@ -1,18 +1,16 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
 use engine::plan::{GroupBounds, Keep, Materialization, Op, SortBy, StandingGroups};
-use engine::{Call, Location, OnError, Table, Turn};
+use engine::{Call, OnError, Table, Turn};
 use formula::values::Values;
 use formula::{Checked, Expr};
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString};
 
 use crate::error::{self, TypeMismatchError};
 use crate::expr::PyExpr;
 use crate::gil::call_engine;
+use crate::place::here;
 use crate::table::PyTable;
 
 fn trees(expressions: &[Bound<'_, PyExpr>]) -> Vec<Expr> {
@@ -52,42 +50,6 @@ pub fn apply(py: Python<'_>, method: &str, op: &str, tables: Vec<Bound<'_, PyTab
 /// The call of a method from the user's own code.
 pub(crate) fn call(py: Python<'_>, method: &str) -> Call {
     Call { location: here(py), ..Call::from(method) }
-}
-
-/// The line of the user's own code that asks, so that a failure later can name it.
-pub(crate) fn here(py: Python<'_>) -> Option<Location> {
-    location(py).ok().flatten()
-}
-
-/// Frames of the user's own that are kept, the innermost ones.
-const FRAMES: usize = 8;
-
-/// The frames outside this package, the innermost first.
-fn location(py: Python<'_>) -> PyResult<Option<Location>> {
-    static GETFRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let getframe = GETFRAME.get_or_try_init(py, || py.import("sys")?.getattr("_getframe").map(Bound::unbind))?;
-    let mut frame = getframe.bind(py).call0()?;
-    let mut frames: Vec<(String, u32, String)> = Vec::new();
-    while !frame.is_none() && frames.len() < FRAMES {
-        let globals = frame.getattr(intern!(py, "f_globals"))?;
-        let module = globals.cast::<PyDict>()?.get_item(intern!(py, "__name__"))?;
-        if !module.is_some_and(|name| is_of_the_package(&name)) {
-            let code = frame.getattr(intern!(py, "f_code"))?;
-            let line: u32 = frame.getattr(intern!(py, "f_lineno"))?.extract()?;
-            let text = |name: &Bound<'_, PyString>| code.getattr(name)?.extract::<String>();
-            frames.push((text(intern!(py, "co_filename"))?, line, text(intern!(py, "co_name"))?));
-        }
-        frame = frame.getattr(intern!(py, "f_back"))?;
-    }
-    let place = |(file, line, name): &(String, u32, String)| format!("  File \"{file}\", line {line}, in {name}");
-    let trace = frames.iter().rev().map(place).collect::<Vec<_>>().join("\n");
-    Ok(frames.first().map(|(file, line, _)| Location { line: format!("{file}:{line}"), trace }))
-}
-
-/// Whether a module of this name is one of the package.
-fn is_of_the_package(name: &Bound<'_, PyAny>) -> bool {
-    let name = name.cast::<PyString>().ok().and_then(|name| name.to_str().ok());
-    name.and_then(|name| name.strip_prefix("tickframe")).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {

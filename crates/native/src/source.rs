@@ -459,7 +459,7 @@ fn made_in(
         made.map(Ok)
     })?;
     let (table, door) = made.map_err(|wrong| crate::durable::raise(py, operation, wrong))?;
-    table.located(crate::ops::here(py));
+    table.located(crate::place::here(py));
     Ok(door)
 }
 
@@ -529,5 +529,5 @@ pub fn time_table(
     let made = crate::ending::detached(py, || {
         TimeTable::new(&graph.0.graph, Duration::from_nanos(period_ns), start_ns, blink)
     });
-    made.map(|table| PyTable::new(table.located(crate::ops::here(py)))).map_err(error::raise)
+    made.map(|table| PyTable::new(table.located(crate::place::here(py)))).map_err(error::raise)
 }

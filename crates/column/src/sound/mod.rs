@@ -155,6 +155,8 @@ fn data_type(kind: &DataType, depth: usize, tally: &mut Tally) -> Result<(), Uns
         DataType::Decimal64(precision, scale) => decimal(kind, *precision, *scale, 18),
         DataType::Decimal128(precision, scale) => decimal(kind, *precision, *scale, 38),
         DataType::Decimal256(precision, scale) => decimal(kind, *precision, *scale, 76),
+        DataType::Time32(TimeUnit::Microsecond | TimeUnit::Nanosecond) => no_type(),
+        DataType::Time64(TimeUnit::Second | TimeUnit::Millisecond) => no_type(),
         DataType::FixedSizeBinary(width) if *width < 0 => no_type(),
         DataType::FixedSizeList(_, width) if *width < 0 => no_type(),
         DataType::Timestamp(_, Some(zone)) => Tally::name(zone.len()),

@@ -11,7 +11,7 @@ use graph::{Moment, Moved, Node, NodeId, Registration, Step, UpdateGraph};
 
 use crate::driver::budget::Budget;
 use crate::driver::failpoints::{Point, interleave, strike};
-use crate::driver::memo::{self, Found};
+use crate::driver::memo::{self, Found, Known};
 use crate::driver::node::{TableNode, guarded};
 use crate::driver::operation::{Input, Operation, Start};
 use crate::driver::recorder::{Recorded, Recorder};
@@ -75,7 +75,7 @@ fn attach_now(operation: &dyn Operation, inputs: &[Table], location: Option<&Loc
     if !request.shareable || operation.remembers(inputs) {
         return memo::start(&request.name, None, || attach_live(operation, inputs, &graph, location));
     }
-    let slot = first.memo_slot((request.fingerprint, inputs.iter().map(Table::identity).collect()));
+    let slot = first.memo_slot((request.fingerprint, inputs.iter().map(Known::of).collect()));
     match slot.claim(&graph)? {
         Found::Made(table) => Ok(table),
         Found::Make(making) => {

@@ -28,10 +28,29 @@ const POLLS: usize = 200;
 /// The deepest nesting of operations that start inside user functions of starting operations.
 const DEEPEST: usize = 8;
 
-/// The requests over one table: a request is known by its fingerprint and its inputs.
+/// How an input of a request is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Known {
+    /// A live table is itself.
+    Live(usize),
+    /// A static table is what was asked for to make it: an operation that stands on several tables makes those anew that it
+    /// derives from static ones.
+    Static(u128),
+}
+
+impl Known {
+    pub(crate) fn of(table: &Table) -> Known {
+        if table.is_live() { Known::Live(table.identity()) } else { Known::Static(table.request().fingerprint) }
+    }
+}
+
+/// A request: its fingerprint and its inputs.
+pub(crate) type Key = (u128, Vec<Known>);
+
+/// The requests over one table.
 #[derive(Default)]
 pub(crate) struct Memo {
-    slots: HashMap<(u128, Vec<usize>), Arc<Slot>>,
+    slots: HashMap<Key, Arc<Slot>>,
     /// As many slots as the last sweep left.
     left: usize,
 }
@@ -39,7 +58,7 @@ pub(crate) struct Memo {
 impl Memo {
     /// The slot of a request. Slots that nobody needs are swept away whenever the memo has doubled, so that a request
     /// costs the same however many stand.
-    pub(crate) fn slot(&mut self, key: (u128, Vec<usize>)) -> Arc<Slot> {
+    pub(crate) fn slot(&mut self, key: Key) -> Arc<Slot> {
         if self.slots.len() >= sizes::SWEEP_AT.get().max(2 * self.left) {
             self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.is_idle());
             self.left = self.slots.len();
@@ -59,6 +78,8 @@ pub(crate) struct Slot {
 struct State {
     made: WeakTable,
     makers: usize,
+    /// Threads that wait for them.
+    waiting: usize,
 }
 
 /// The result of looking up a request.
@@ -73,8 +94,14 @@ pub(crate) struct Making(Arc<Slot>);
 
 impl Drop for Making {
     fn drop(&mut self) {
-        self.0.lock().makers -= 1;
-        self.0.done.notify_all();
+        let mut state = self.0.lock();
+        state.makers -= 1;
+        let waited_for = state.waiting > 0;
+        drop(state);
+        // To wake nobody takes the system a microsecond.
+        if waited_for {
+            self.0.done.notify_all();
+        }
     }
 }
 
@@ -121,7 +148,10 @@ impl Slot {
                 state.makers += 1;
                 return Ok(Found::Make(Making(self.clone())));
             }
-            drop(self.done.wait_timeout(state, POLL));
+            state.waiting += 1;
+            let (mut state, _) = self.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+            drop(state);
             interrupt::check()?;
         }
         unreachable!("the last poll makes it")
@@ -194,6 +224,22 @@ mod tests {
         let input = InputTable::new(&graph, Arc::new(schema)).unwrap();
         let table = input.table().clone();
         (graph, table)
+    }
+
+    #[test]
+    fn slots_that_nobody_needs_go_whenever_the_memo_has_doubled() {
+        let (mut memo, mut kept, mut sweeps, mut left) = (Memo::default(), Vec::new(), 0, 0);
+        for request in 0..4_000 {
+            kept.push(memo.slot((request, Vec::new())));
+            sweeps += usize::from(memo.left != left);
+            left = memo.left;
+        }
+        assert!(memo.slots.len() == 4_000 && sweeps < 14, "{sweeps} sweeps of a memo whose slots all stay");
+        drop(kept);
+        for request in 4_000..8_001 {
+            memo.slot((request, Vec::new()));
+        }
+        assert!(memo.slots.len() < 4_000, "{} slots", memo.slots.len());
     }
 
     #[test]

@@ -22,7 +22,10 @@ impl Request {
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
         let computed = operation.expressions().map(|computed| Arc::new(computed) as Arc<dyn Explain>);
         let request = operation.request();
-        if operation.remembers(inputs) {
+        // What a static table has of the clock is that of its making.
+        let reads = || operation.expressions().is_some_and(|all| all.iter().any(|of| of.reach().clock));
+        let of_now = || !inputs.iter().any(Table::is_live) && (request.timed || reads());
+        if !request.shareable || operation.remembers(inputs) || of_now() {
             return Request { computed, ..request.alone() };
         }
         let prints = inputs.iter().map(|input| input.request().fingerprint);

@@ -17,9 +17,11 @@ use super::frame::Touch;
 use super::group_order::GroupOrder;
 use super::rows::KeyRows;
 use crate::error::Error;
+use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::view::View;
+use crate::threads::parallel;
 
 /// What a step did to the groups, in positions after the step.
 pub(crate) struct GroupsChange {
@@ -71,6 +73,26 @@ impl GroupedRows {
     pub(crate) fn new(table: &Table, columns: &[usize]) -> GroupedRows {
         let types = key_types(table, columns);
         GroupedRows { columns: columns.to_vec(), keys: KeyTable::new(&types), rows: KeyRows::new(true) }
+    }
+
+    /// The rows of a view by these columns, and the slot of each: part by part, so that the cells of a key are read of few rows at a
+    /// time. Rows of a table that never changes need not be kept.
+    pub(crate) fn filled(
+        table: &Table,
+        columns: &[usize],
+        view: &View,
+        keeps: bool,
+    ) -> Result<(GroupedRows, Vec<u32>), Error> {
+        let mut groups = GroupedRows::new(table, columns);
+        let mut slots = Vec::with_capacity(view.rows().len() as usize);
+        for part in &parallel::parts(view.rows(), GROUP_PART_ROWS.rows()) {
+            let of_part = groups.slots_of(view, part)?;
+            if keeps {
+                groups.enter(&of_part, part);
+            }
+            slots.extend(of_part);
+        }
+        Ok((groups, slots))
     }
 
     /// The rows of each group (a slot).

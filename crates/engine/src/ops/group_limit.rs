@@ -27,13 +27,12 @@ use crate::keys::ordered::{OrderedRows, Still, through};
 use crate::keys::rows::KeyRows;
 use crate::ops::asked::Asked;
 use crate::plan::spec::Keep;
-use crate::sizes::{GROUP_PART_ROWS, SORT_SWEEP};
+use crate::sizes::SORT_SWEEP;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
-use crate::threads::parallel;
 
 const NO_LIMIT: &str = "the rows of a blink table live for one step, and no place in a group lasts; remove_blink or an \
                         aggregation is over rows that stay";
@@ -96,15 +95,7 @@ impl Operation for GroupLimit {
         let rows = view.rows();
         // Its key, its slot and its place in the group, and an entry.
         limits::ask_rows(rows.len(), if table.is_live() { 48 } else { 28 })?;
-        let mut groups = GroupedRows::new(table, &self.keys);
-        let mut slots = Vec::with_capacity(rows.len() as usize);
-        for part in &parallel::parts(rows, GROUP_PART_ROWS.rows()) {
-            let of_part = groups.slots_of(view, part)?;
-            if table.is_live() {
-                groups.enter(&of_part, part);
-            }
-            slots.extend(of_part);
-        }
+        let (groups, slots) = GroupedRows::filled(table, &self.keys, view, table.is_live())?;
         let mut turns = Turns::default();
         turns.enter(&slots, groups.slots());
         let entries = self.limit.entries(rows, &slots, &turns);

@@ -106,16 +106,8 @@ impl Operation for GroupedShift {
         let rows = view.rows();
         // Its key, its slot and its place in the group, and for each column the key of its neighbour.
         limits::ask_rows(rows.len(), 28 + 8 * self.shifted.len() as u64)?;
-        let mut groups = GroupedRows::new(table, &self.keys);
-        let mut slots = Vec::with_capacity(rows.len() as usize);
+        let (groups, slots) = GroupedRows::filled(table, &self.keys, view, table.is_live())?;
         let parts = parallel::parts(rows, GROUP_PART_ROWS.rows());
-        for part in &parts {
-            let of_part = groups.slots_of(view, part)?;
-            if table.is_live() {
-                groups.enter(&of_part, part);
-            }
-            slots.extend(of_part);
-        }
         let (keys, ordered) = (rows.to_vec(), InGroups::new(&slots, groups.slots()));
         let mut cells: Vec<Vec<(RowSet, Chunk)>> = Vec::with_capacity(self.shifted.len());
         for of in self.shifted.iter() {

@@ -61,9 +61,10 @@ impl Held {
 const NO_ID: u64 = u64::MAX;
 
 impl State {
-    pub(super) fn of(table: &Table, keys: &[usize]) -> State {
+    /// Of these rows, of whose keys none has arrived.
+    pub(super) fn of(groups: GroupedRows) -> State {
         State {
-            groups: GroupedRows::new(table, keys),
+            groups,
             ids: Vec::new(),
             slots: HashMap::new(),
             next: 0,

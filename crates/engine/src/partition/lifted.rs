@@ -11,12 +11,10 @@ use crate::error::Error;
 use crate::keys::grouped::GroupedRows;
 use crate::ops::project::mapped;
 use crate::ops::stacked::{Ends, Sources};
-use crate::sizes::GROUP_PART_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::update::ColumnSet;
 use crate::table::view::View;
-use crate::threads::parallel;
 
 /// A table that has the rows of all constituents, each in their order and with the key of its constituent.
 #[derive(Clone)]
@@ -61,12 +59,8 @@ impl LiftedRows {
     pub(super) fn new(lifted: &Lifted, view: &View) -> Result<LiftedRows, Error> {
         let Lifted { table, keys, columns } = lifted;
         // The row in its group, and its slot.
-        limits::ask_rows(view.rows().len(), 12)?;
-        let mut groups = GroupedRows::new(table, keys);
-        for part in &parallel::parts(view.rows(), GROUP_PART_ROWS.rows()) {
-            let slots = groups.slots_of(view, part)?;
-            groups.enter(&slots, part);
-        }
+        limits::ask_rows(view.rows().len(), 16)?;
+        let (groups, _) = GroupedRows::filled(table, keys, view, true)?;
         let sources = columns.iter().map(|column| table.parts().columns[*column].clone()).collect();
         Ok(LiftedRows { columns: columns.clone(), sources, groups, places: Vec::new() })
     }

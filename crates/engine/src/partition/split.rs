@@ -28,14 +28,14 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::driver::when::When;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::sizes::GROUP_PART_ROWS;
+use crate::keys::grouped::GroupedRows;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
-use crate::threads::{lock, parallel};
+use crate::threads::lock;
 
 const BLINKS: &str = "the rows of a blink table live for one step, and no constituent would keep any; remove_blink or an \
                       append_table gives rows that stay";
@@ -65,7 +65,7 @@ impl Split {
         }
         let request = Request::unique(operation).with_text(keys.join(", "));
         let kept = (0..table.width()).filter(|column| !drop_keys || !columns.contains(column)).collect();
-        let state = Mutex::new(State::of(table, &columns));
+        let state = Mutex::new(State::of(GroupedRows::new(table, &columns)));
         let hub = Arc::new(Hub {
             source: table.clone(),
             keys: columns,
@@ -147,15 +147,11 @@ impl Operation for Splitter {
 
     fn init(&self, inputs: &[Input], at: Moment) -> Result<Start, Error> {
         let Input { table, view } = &inputs[0];
-        let rows = view.rows();
         // The row in its group, and its slot.
-        limits::ask_rows(rows.len(), 12)?;
-        let mut state = State::of(table, &self.0.keys);
-        for part in &parallel::parts(rows, GROUP_PART_ROWS.rows()) {
-            let slots = state.groups.slots_of(view, part)?;
-            state.groups.enter(&slots, part);
-            state.arrive(&slots);
-        }
+        limits::ask_rows(view.rows().len(), 16)?;
+        let (groups, slots) = GroupedRows::filled(table, &self.0.keys, view, true)?;
+        let mut state = State::of(groups);
+        state.arrive(&slots);
         *lock(&self.0.state) = state;
         let rows = Arc::new(LiveRows::new(RowSet::new(), at));
         let (schema, attributes) = (Arc::new(Schema::empty()), Attributes::default());

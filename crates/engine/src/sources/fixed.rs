@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use column::{ColumnSource, FlatColumn};
 use graph::Moment;
 use rowset::{Positions, RowSet};
@@ -28,7 +28,7 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
                 format!("column {:?} has {len} rows, the others have {rows}", field.name()),
             ));
         }
-        let chunks = if chunks.is_empty() { vec![arrow_array::new_empty_array(field.data_type())] } else { chunks };
+        let chunks = if chunks.is_empty() { vec![no_cells(field)?] } else { chunks };
         let mut start = 0;
         for chunk in &chunks {
             let told = |error: column::Error| format!("column {:?}: {}", field.name(), error.later(start));
@@ -38,6 +38,13 @@ pub fn from_chunks(schema: Arc<Schema>, columns: Vec<Vec<ArrayRef>>, rows: u64) 
         sources.push(Arc::new(FlatColumn::new(chunks)?));
     }
     of_columns(schema, sources, rows)
+}
+
+/// No cells of a column. A type that came alone, from outside, may be none.
+fn no_cells(field: &Field) -> Result<ArrayRef, Error> {
+    let told = |why: column::sound::Unsound| Error::schema("table", why.of(field.name()).to_string());
+    column::sound::one_type(field.data_type()).map_err(told)?;
+    Ok(arrow_array::new_empty_array(field.data_type()))
 }
 
 /// A static table of columns that are somewhere else, each with cells for keys 0 to `rows`.
@@ -99,4 +106,22 @@ pub fn selected(operation: &str, table: &Table, positions: RowSet) -> Result<Tab
         attributes: Attributes { flat: false, ..table.attributes().clone() },
     };
     Ok(Table::fixed(parts, Request::unique(operation)))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{DataType, TimeUnit};
+
+    use super::*;
+
+    #[test]
+    fn a_column_without_cells_has_a_type_that_there_is() {
+        let item = |kind: DataType| Arc::new(Field::new("values", kind, true));
+        let runs = DataType::RunEndEncoded(item(DataType::UInt64), item(DataType::Int64));
+        for kind in [runs, DataType::Time32(TimeUnit::Nanosecond), DataType::FixedSizeBinary(-1)] {
+            let schema = Arc::new(Schema::new(vec![Field::new("x", kind.clone(), true)]));
+            let refused = from_chunks(schema, vec![Vec::new()], 0).err().expect("it is no type").to_string();
+            assert!(refused.contains("column \"x\"") && refused.contains("is no type"), "{refused}");
+        }
+    }
 }

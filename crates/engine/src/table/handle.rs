@@ -9,7 +9,7 @@ use column::ColumnSource;
 use graph::{Moment, Moved, Node, NodeId, Registration, Size, Step, UpdateGraph};
 use rowset::RowSet;
 
-use crate::driver::memo::{Memo, Slot};
+use crate::driver::memo::{Key, Memo, Slot};
 use crate::error::{Error, Failure, Location};
 use crate::plan::input::Input;
 use crate::plan::node::Plan;
@@ -289,7 +289,7 @@ impl Table {
         WeakTable(Arc::downgrade(&self.inner))
     }
 
-    pub(crate) fn memo_slot(&self, key: (u128, Vec<usize>)) -> Arc<Slot> {
+    pub(crate) fn memo_slot(&self, key: Key) -> Arc<Slot> {
         self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner).slot(key)
     }
 

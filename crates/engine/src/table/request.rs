@@ -1,6 +1,7 @@
 //! What messages, metrics and the memo know of the request of which a table was made.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::BufWriter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -87,9 +88,13 @@ impl Request {
     }
 }
 
+/// Bytes that are hashed at once.
+const BUFFERED: usize = 512;
+
 /// A 128-bit number of a value: equal for equal values, and for no others that anybody meets.
 fn fingerprint(value: &impl Serialize) -> u128 {
     /// Hashes what is written to it.
+    #[derive(Debug)]
     struct Writer([DefaultHasher; 2]);
     impl std::io::Write for Writer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -100,12 +105,15 @@ fn fingerprint(value: &impl Serialize) -> u128 {
             Ok(())
         }
     }
-    let mut writer = Writer([0_u64, 1].map(|salt| {
+    let writer = Writer([0_u64, 1].map(|salt| {
         let mut hasher = DefaultHasher::new();
         salt.hash(&mut hasher);
         hasher
     }));
-    serde_json::to_writer(&mut writer, value).expect("what is asked for is written");
+    // It is written in pieces of a few bytes, which cost a hasher as much as many.
+    let mut buffered = BufWriter::with_capacity(BUFFERED, writer);
+    serde_json::to_writer(&mut buffered, value).expect("what is asked for is written");
+    let writer = buffered.into_inner().expect("a hasher takes all");
     let [one, other] = writer.0.map(|half| u128::from(half.finish()));
     one << 64 | other
 }

@@ -206,7 +206,7 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
     run: impl Fn(usize, &T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     if !worth_it || items.len() < 2 || threads() < 2 {
-        return items.iter().enumerate().map(|(index, item)| run(index, item)).collect();
+        return collected(items.len(), items.iter().enumerate().map(|(index, item)| run(index, item)));
     }
     let outcomes: Vec<Mutex<Option<Result<R, E>>>> = items.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
@@ -224,7 +224,19 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
     });
     let taken = outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner));
     // Behind an error items may not have been run.
-    taken.map(|outcome| outcome.expect("every item before an error was run, or a panic went on")).collect()
+    collected(
+        taken.len(),
+        taken.map(|outcome| outcome.expect("every item before an error was run, or a panic went on")),
+    )
+}
+
+/// At most so many results, or the first error. One that is large has no room for four, as `collect` would make it.
+fn collected<R, E>(most: usize, results: impl Iterator<Item = Result<R, E>>) -> Result<Vec<R>, E> {
+    let mut made = Vec::with_capacity(most);
+    for result in results {
+        made.push(result?);
+    }
+    Ok(made)
 }
 
 /// Work that one of several threads does.

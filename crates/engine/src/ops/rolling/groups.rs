@@ -51,15 +51,7 @@ impl Groups {
         let parts = parallel::parts(view.rows(), GROUP_PART_ROWS.rows());
         match &spec.stamps {
             None => {
-                let mut groups = GroupedRows::new(table, &spec.keys);
-                let mut slots = Vec::with_capacity(view.rows().len() as usize);
-                for part in &parts {
-                    let of_part = groups.slots_of(view, part)?;
-                    if table.is_live() {
-                        groups.enter(&of_part, part);
-                    }
-                    slots.extend(of_part);
-                }
+                let (groups, slots) = GroupedRows::filled(table, &spec.keys, view, table.is_live())?;
                 let ordered = InGroups::new(&slots, groups.slots());
                 let started = Started { ordered, stamps: Vec::new(), slots: Some(slots) };
                 Ok((Groups::InRowOrder(Box::new(groups)), started))

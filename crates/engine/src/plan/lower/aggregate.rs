@@ -64,7 +64,8 @@ pub(super) fn grouped(
         StagedExpr { becomes, expression: input.clone(), stored }
     };
     let inputs = parts.iter().flat_map(|(name, part)| part.children().map(move |input| (name, input)));
-    let read: Vec<StagedExpr> = keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)).collect();
+    let mut read: Vec<StagedExpr> = Vec::with_capacity(names.len() + parts.len());
+    read.extend(keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)));
     let stored = read.iter().any(|one| one.stored);
     let (wide, read) = stage_inputs(call, table, &read, how, columns)?;
     let faults = wide.request().faults.as_ref().filter(|_| stored).or(how.faults);

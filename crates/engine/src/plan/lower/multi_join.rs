@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::plan::lower::columns::columns;
-    use crate::testing::check::check_steps_of_two;
+    use crate::testing::check::{Drawn, check_steps_of_two, still_graph};
     use crate::testing::{check_law_of_two, table_of};
 
     fn joined(one: &Table, other: &Table, on: &[&str], nulls_equal: bool) -> Result<Table, Error> {
@@ -154,6 +154,18 @@ mod tests {
                 (("", "+ 6 null 1"), "! the key (null) has several rows in table 1; multi_join takes at most one"),
             ],
         );
+    }
+
+    #[test]
+    fn equal_requests_over_a_static_and_a_live_table_are_one() {
+        let graph = still_graph();
+        let (live, other) = (Drawn::new(&graph, "k:str a:int: 0 A 1"), Drawn::new(&graph, "k:str b:int: 0 B 7"));
+        let still = || other.table().snapshot().expect("its rows now");
+        let join = |still: &Table| joined(live.table(), still, &["k"], false).expect("it joins");
+        let (rows, others) = (still(), still());
+        let made = join(&rows);
+        assert!(made.same(&join(&rows)), "one node");
+        assert!(!made.same(&join(&others)), "these rows might be others");
     }
 
     #[test]

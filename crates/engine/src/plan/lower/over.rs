@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::Schema;
 use formula::hidden::next_hidden;
 use formula::{Aggregate, ColumnName, Expr, Function, Runs, RunsOf, Window};
 
@@ -48,8 +49,9 @@ struct Running {
 }
 
 /// What is to be joined to a table before its expressions can be computed.
-#[derive(Default)]
 struct Wanted {
+    /// The columns of the table.
+    columns: Arc<Schema>,
     groups: Vec<Groups>,
     neighbours: Vec<Neighbours>,
     running: Vec<Running>,
@@ -78,7 +80,15 @@ pub(super) fn planned(
     let mut over: Vec<Expr> = expressions.iter().map(|one| one.unaliased().clone()).collect();
     let named = expressions.iter().filter_map(|one| one.output_column().ok()?.number());
     let next = named.map(|number| number + 1).chain([next_hidden(table.schema())]).max().unwrap_or_default();
-    let mut wanted = Wanted { next, ..Wanted::default() };
+    let mut wanted = Wanted {
+        columns: table.canonical().clone(),
+        groups: Vec::new(),
+        neighbours: Vec::new(),
+        running: Vec::new(),
+        sets: Vec::new(),
+        refused: None,
+        next,
+    };
     // The innermost first: what stands inside an aggregate must be a column before.
     while over.iter().any(Expr::reads_groups) {
         over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
@@ -99,6 +109,7 @@ pub(super) fn planned(
                 wide = tested(call, &wide, input, set, *nulls_equal, &name, &mut wanted.next, columns)?;
             }
         }
+        wanted.columns = wide.canonical().clone();
     }
     let named = over.into_iter().zip(expressions).map(|(over, given)| Ok(over.alias(given.output_column()?)));
     Ok(Some((wide, named.collect::<Result<_, Error>>()?)))
@@ -242,7 +253,7 @@ fn neighbours_lifted(expression: &Expr, window: &Arc<Window>, wanted: &mut Wante
 /// A column in place of what runs on within these groups, or what is made of several of them.
 fn runs_lifted(expression: &Expr, input: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
     let Some(runs) = window.runs else { return expression.clone() };
-    match runs::composed(input, window) {
+    match runs::composed(input, window, &wanted.columns) {
         Ok(Some(made)) => return made,
         Ok(None) => {}
         Err(error) => {

@@ -5,7 +5,7 @@
 //!   x.rank().over(k)                    counts in the order of x, and the least and greatest of them among equal x
 //!   x.interpolate().over(k)             the values before and behind, and how many rows they are away
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 use formula::{Aggregate, ColumnName, Expr, Function, Ranking, Reach, Runs, RunsOf, Window};
 
 use super::hidden::taken;
@@ -132,12 +132,17 @@ fn kind(call: &Call, runs: &Runs, stamp: &str) -> Result<RunningKind, Error> {
 }
 
 /// What is made of several columns that run, as an expression over these; none if it is one of them.
-pub(super) fn composed(input: &Expr, window: &Window) -> Result<Option<Expr>, formula::Error> {
+/// `columns`: those that the input reads.
+pub(super) fn composed(input: &Expr, window: &Window, columns: &Schema) -> Result<Option<Expr>, formula::Error> {
     match window.runs {
         Some(Runs { of: RunsOf::Rank { method, descending }, .. }) if window.order.is_empty() => {
             ranked(input, window, method, descending).map(Some)
         }
-        Some(Runs { of: RunsOf::Interpolate { nearest }, .. }) => between(input, window, nearest).map(Some),
+        Some(Runs { of: RunsOf::Interpolate { nearest }, .. }) => {
+            // What is wrong with the input is told where it is computed.
+            let time = formula::bind(input, columns).ok().map(|bound| bound.data_type().clone());
+            between(input, window, nearest, time.filter(DataType::is_temporal)).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -178,9 +183,11 @@ fn ranked(input: &Expr, window: &Window, method: Ranking, descending: bool) -> R
     }
 }
 
-/// What lies between the value before and the value behind, by how far these are.
-fn between(input: &Expr, window: &Window, nearest: bool) -> Result<Expr, formula::Error> {
-    let values = if nearest { input.clone() } else { input.clone().cast(DataType::Float64, true)? };
+/// What lies between the value before and the value behind, by how far these are. `time`: the type of values that are times,
+/// which lie between others as whole numbers do.
+fn between(input: &Expr, window: &Window, nearest: bool, time: Option<DataType>) -> Result<Expr, formula::Error> {
+    let number = if time.is_some() { DataType::Int64 } else { DataType::Float64 };
+    let values = if nearest { input.clone() } else { input.clone().cast(number, true)? };
     let over = |of: RunsOf, backward: bool| {
         let window = Window { runs: Some(Runs { of, backward }), ..window.clone() };
         Expr::Over { input: values.clone().into(), window: window.into() }
@@ -200,10 +207,19 @@ fn between(input: &Expr, window: &Window, nearest: bool) -> Result<Expr, formula
         return Expr::when(vec![(there, values), (first, before), (both, behind)], None);
     }
     let way = call(Function::Add, vec![since.clone(), until])?;
-    let part = call(Function::Divide, vec![since, way])?;
     let apart = call(Function::Subtract, vec![behind, before.clone()])?;
-    let moved = call(Function::Add, vec![before, call(Function::Multiply, vec![apart, part])?])?;
-    Expr::when(vec![(there, values)], Some(moved))
+    let Some(time) = time else {
+        let step = call(Function::Multiply, vec![apart, call(Function::Divide, vec![since, way])?])?;
+        let moved = call(Function::Add, vec![before, step])?;
+        return Expr::when(vec![(there, values)], Some(moved));
+    };
+    // Whole steps and the rest of the way apart from each other: their product with the rows may be more than 64 bits hold.
+    let by = |of: Function, a: &Expr, b: &Expr| call(of, vec![a.clone(), b.clone()]);
+    let whole = by(Function::Multiply, &by(Function::FloorDivide, &apart, &way)?, &since)?;
+    let rest = by(Function::Multiply, &by(Function::Modulo, &apart, &way)?, &since)?;
+    let step = by(Function::Add, &whole, &by(Function::FloorDivide, &rest, &way)?)?;
+    let moved = by(Function::Add, &before, &step)?.cast(DataType::Int64, true)?;
+    Expr::when(vec![(there, input.clone())], Some(moved.cast(time, true)?))
 }
 
 #[cfg(test)]
