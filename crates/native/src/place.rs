@@ -57,7 +57,7 @@ fn location(py: Python<'_>) -> PyResult<Option<Location>> {
 /// What a frame is in a stack trace.
 fn written(py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Arc<Frame>> {
     static KNOWN_FRAMES: Mutex<Option<Known>> = Mutex::new(None);
-    // No Python runs under the lock: to let go of code may call what waits for its end.
+    // No Python runs under the lock, so what is forgotten is dropped after it: the end of a code object may call the user's code.
     let known = || KNOWN_FRAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let code = frame.getattr(intern!(py, "f_code"))?;
     let instruction = frame.getattr(intern!(py, "f_lasti"))?.extract()?;

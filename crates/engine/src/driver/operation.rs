@@ -20,12 +20,13 @@ use crate::table::view::View;
 impl Request {
     /// The request of an operation over these inputs, with its fingerprint.
     pub(crate) fn of(operation: &dyn Operation, inputs: &[Table]) -> Request {
-        let computed = operation.expressions().map(|computed| Arc::new(computed) as Arc<dyn Explain>);
         let request = operation.request();
-        // What a static table has of the clock is that of its making.
-        let reads = || operation.expressions().is_some_and(|all| all.iter().any(|of| of.reach().clock));
-        let of_now = || !inputs.iter().any(Table::is_live) && (request.timed || reads());
-        if !request.shareable || operation.remembers(inputs) || of_now() {
+        let expressions = operation.expressions();
+        let reads_clock = expressions.iter().flat_map(|all| all.iter()).any(|expression| expression.reach().clock);
+        let computed = expressions.map(|computed| Arc::new(computed) as Arc<dyn Explain>);
+        // A static table keeps the time at which it was made: an equal request later makes another one.
+        let made_once = (request.timed || reads_clock) && !inputs.iter().any(Table::is_live);
+        if !request.shareable || operation.remembers(inputs) || made_once {
             return Request { computed, ..request.alone() };
         }
         let prints = inputs.iter().map(|input| input.request().fingerprint);

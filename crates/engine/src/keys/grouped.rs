@@ -75,8 +75,8 @@ impl GroupedRows {
         GroupedRows { columns: columns.to_vec(), keys: KeyTable::new(&types), rows: KeyRows::new(true) }
     }
 
-    /// The rows of a view by these columns, and the slot of each: part by part, so that the cells of a key are read of few rows at a
-    /// time. Rows of a table that never changes need not be kept.
+    /// The groups of the rows of a view by these columns, and the slot of each row. Keys are read part by part, which bounds the
+    /// memory of their cells. `keeps`: whether the groups hold their rows; those of a table that never changes need not.
     pub(crate) fn filled(
         table: &Table,
         columns: &[usize],

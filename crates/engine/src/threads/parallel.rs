@@ -230,7 +230,8 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
     )
 }
 
-/// At most so many results, or the first error. One that is large has no room for four, as `collect` would make it.
+/// At most so many results, or the first error. `collect` does not know how many there will be, and makes room for four, however
+/// large one is.
 fn collected<R, E>(most: usize, results: impl Iterator<Item = Result<R, E>>) -> Result<Vec<R>, E> {
     let mut made = Vec::with_capacity(most);
     for result in results {

@@ -213,12 +213,12 @@ fn between(input: &Expr, window: &Window, nearest: bool, time: Option<DataType>)
         let moved = call(Function::Add, vec![before, step])?;
         return Expr::when(vec![(there, values)], Some(moved));
     };
-    // Whole steps and the rest of the way apart from each other: their product with the rows may be more than 64 bits hold.
+    // apart * since / way, rounded down. The product may be more than 64 bits hold: quotient and remainder are multiplied apart.
     let by = |of: Function, a: &Expr, b: &Expr| call(of, vec![a.clone(), b.clone()]);
     let whole = by(Function::Multiply, &by(Function::FloorDivide, &apart, &way)?, &since)?;
     let rest = by(Function::Multiply, &by(Function::Modulo, &apart, &way)?, &since)?;
     let step = by(Function::Add, &whole, &by(Function::FloorDivide, &rest, &way)?)?;
-    let moved = by(Function::Add, &before, &step)?.cast(DataType::Int64, true)?;
+    let moved = by(Function::Add, &before, &step)?;
     Expr::when(vec![(there, input.clone())], Some(moved.cast(time, true)?))
 }
 

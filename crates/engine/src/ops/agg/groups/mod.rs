@@ -203,7 +203,7 @@ impl Groups {
         if let Some(loading) = &mut self.loading {
             if slots > self.room {
                 let least = (self.room + self.room / 2).max(SMALL_SLOTS).min(loading.most(slots));
-                self.room = loading.expected(slots).max(least).max(slots);
+                self.room = loading.expected(slots).max(least);
                 self.counts.iter_mut().for_each(|counts| counts.reserve_exact(self.room.saturating_sub(counts.len())));
                 self.states.iter_mut().flatten().for_each(|(_, state)| state.reserve(self.room));
             }
