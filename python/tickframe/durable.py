@@ -24,7 +24,7 @@ from tickframe.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tickframe.sources import KeyedTable
+    from tickframe.sources import KeyedTable, Token
     from tickframe.table import Table
 
 __all__ = ["Positions", "Tables"]
@@ -70,6 +70,7 @@ class Positions(MutableMapping[str, Any]):
 
     def __init__(self, table: KeyedTable) -> None:
         self._table = table
+        self._put_last: dict[str, Token] = {}
 
     def _all(self) -> dict[str, str]:
         held = self._table.snapshot().to_dict()
@@ -79,12 +80,17 @@ class Positions(MutableMapping[str, Any]):
         return json.loads(self._all()[source])
 
     def __setitem__(self, source: str, position: Any) -> None:
+        self._put(source, position)
+
+    def _put(self, source: str, position: Any) -> Token:
+        """Set a position. Its token tells when it is on disk."""
         _text(source, "positions", "the name of a source")
         try:
             written = json.dumps(position)
         except (TypeError, ValueError) as cause:
             raise TypeError(f"positions: {short(position)} cannot be written as JSON: {cause}") from None
-        self._table.upsert({"source": source, "position": written})
+        self._put_last[source] = token = self._table.upsert({"source": source, "position": written})
+        return token
 
     def __delitem__(self, source: str) -> None:
         if source not in self._all():
@@ -108,6 +114,7 @@ class DurableParts:
 
     def _begin_durable(self) -> None:
         self._held: dict[str, Table] = {}
+        self._lasting: dict[str, Table] = {}
         self._named: WeakValueDictionary[str, Table] = WeakValueDictionary()
         self._plans: dict[str, _ToldPlan] = {}
         self._fixed: dict[str, Table] = {}
@@ -119,7 +126,7 @@ class DurableParts:
         if name is None:
             return
         if durable:
-            self._held[name] = table
+            self._held[name] = self._lasting[name] = table
         elif name not in self._held:
             self._named[name] = table
 

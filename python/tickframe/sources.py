@@ -212,7 +212,8 @@ class BlinkTable(_SourceTable):
 class KeyedTable(_SourceTable):
     """A live table of one row a key."""
 
-    __slots__ = ()
+    __slots__ = ("_key",)
+    _key: list[str]
 
     def upsert(self, data: object) -> Token:
         """Queue rows: a new key is an added row at the end, a known one is modified where its values differ.
@@ -406,6 +407,7 @@ def keyed_table(
     graph = graph_for_source(graph)
     keys = names_of([key], "keyed_table")
     made = KeyedTable(_native.Source.keyed_table(graph._native, Schema(schema)._native, keys, fed), name, graph, by)
+    made._key = list(keys)
     graph._note(name, made, durable=durable)
     return made
 

@@ -223,6 +223,130 @@ def test_a_table_with_a_memory_is_taken_up_again(inbox, follow, tmp_path, mode, 
     assert [(row["id"], row["n"]) for row in feed.table.to_dicts()] == expected
 
 
+@pytest.mark.parametrize(
+    ("mode", "options", "expected"),
+    [
+        ("append", {}, [(1, 10), (2, 20), (2, 21), (3, 30)]),
+        ("append", {"ring": 3}, [(2, 20), (2, 21), (3, 30)]),
+        ("update", {"key": "id"}, [(1, 10), (2, 21), (3, 30)]),
+        ("update", {"key": "id", "delete_when": "n = 20"}, [(1, 10), (2, 21), (3, 30)]),
+    ],
+)
+def test_a_durable_table_goes_on_with_its_graph(inbox, follow, tmp_path, mode, options, expected):
+    box = inbox("id long, n long")
+    options = {**options, "mode": mode, "checkpoint": tmp_path / "checkpoint", "durable": True, "name": "ticks"}
+    batches = [([1, 2], [10, 20]), ([2, 3], [21, 30])]
+    for number, (keys, values) in enumerate(batches):
+        with tf.Graph(durable=tmp_path / "graph", period=0.01) as graph, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            graph.start()
+            feed = follow(box.stream(), graph=graph, **options)
+            box.put(pa.table({"id": keys, "n": values}))
+            feed.await_batch(number, WAIT)
+            feed.query.processAllAvailable()
+            feed.stop()
+            seen = [(row["id"], row["n"]) for row in feed.table.to_dicts()]
+            assert graph.positions["spark/ticks"]["batch"] == number
+    assert seen == expected
+    # What `tf.restore` makes of the folder is taken up as well, and the feed of a restored graph goes on in it.
+    with tf.restore(tmp_path / "graph") as graph:
+        graph.start()
+        feed = follow(box.stream(), graph=graph, **options)
+        assert graph.tables["ticks"] is feed._kind.source
+        box.put(pa.table({"id": [4], "n": [40]}))
+        feed.await_batch(2, WAIT)
+        feed.stop()
+        assert (4, 40) in [(row["id"], row["n"]) for row in feed.table.to_dicts()]
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_durable_whole_result_goes_on_with_its_graph(inbox, follow, tmp_path, key):
+    box = inbox("k string")
+    options = {"mode": "complete", "key": key, "checkpoint": tmp_path / "checkpoint", "durable": True, "name": "counts"}
+    for number, keys in enumerate([["a", "b"], ["a"]]):
+        with tf.Graph(durable=tmp_path / "graph", period=0.01) as graph, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph.start()
+            feed = follow(box.stream().groupBy("k").count(), graph=graph, **options)
+            box.put(pa.table({"k": keys}))
+            feed.await_batch(number, WAIT)
+            feed.query.processAllAvailable()
+            feed.stop()
+            seen = {row["k"]: row["count"] for row in feed.table.to_dicts()}
+            assert len(feed.table) == 2
+    assert seen == {"a": 2, "b": 1}
+
+
+def test_spark_hears_of_a_durable_batch_only_when_it_is_on_disk(inbox, follow, tmp_path):
+    box, checkpoint = inbox("id long"), tmp_path / "checkpoint"
+    options = {"mode": "append", "checkpoint": checkpoint, "durable": True, "name": "ticks"}
+    graph = tf.Graph(durable=tmp_path / "graph")  # nobody steps it
+    feed = follow(box.stream(), graph=graph, **options)
+    box.put(pa.table({"id": [1]}))
+    feed.await_batch(0, WAIT)
+    assert len(feed.table) == 0
+    feed.stop()
+    assert feed.error is None
+    assert not list(checkpoint.glob("commits/0"))
+    with pytest.raises(
+        tf.errors.InvalidOperationError, match=r"a batch of 'ticks' waits for a step; call graph.step\(\) first"
+    ):
+        follow(box.stream(), graph=graph, **options)
+    graph.close()  # with a last step: the batch is in the folder, and Spark will send it again
+    with tf.Graph(durable=tmp_path / "graph", period=0.01) as graph:
+        graph.start()
+        feed = follow(box.stream(), graph=graph, **options)
+        assert ids(feed.table) == [1]
+        box.put(pa.table({"id": [2]}))
+        feed.await_batch(1, WAIT)
+        assert ids(feed.table) == [1, 2]
+        feed.stop()
+
+
+def test_a_durable_batch_that_spark_plans_anew_is_refused(inbox, follow, tmp_path):
+    box, checkpoint = inbox("id long"), tmp_path / "checkpoint"
+    options = {"mode": "append", "checkpoint": checkpoint, "durable": True, "name": "ticks"}
+    with tf.Graph(durable=tmp_path / "graph", period=0.01) as graph:
+        graph.start()
+        feed = follow(box.stream(), graph=graph, **options)
+        box.put(pa.table({"id": [1]}))
+        feed.await_batch(0, WAIT)
+        feed.query.processAllAvailable()
+        feed.stop()
+        for lost in [*checkpoint.glob("**/0"), *checkpoint.glob("**/.0.crc")]:
+            if lost.is_file():
+                lost.unlink()
+        box.put(pa.table({"id": [2]}))
+        os.utime(box.folder / "000000.parquet", (1_800_000_000, 1_800_000_000))
+        feed = follow(box.stream(), graph=graph, **options)
+        with pytest.raises(
+            tf.errors.TableFailedError, match=r"holds batch 0 as it was read from .* rows would be lost"
+        ):
+            feed.await_batch(1, WAIT)
+        feed.stop()
+
+
+def test_a_durable_table_of_another_stream_is_refused(inbox, follow, tmp_path):
+    box = inbox("id long")
+    options = {"mode": "append", "durable": True, "name": "ticks"}
+    with tf.Graph(durable=tmp_path / "graph", period=0.01) as graph:
+        graph.start()
+        feed = follow(box.stream(), graph=graph, checkpoint=tmp_path / "one", **options)
+        box.put(pa.table({"id": [1]}))
+        feed.await_batch(0, WAIT)
+        feed.stop()
+        with pytest.raises(tf.errors.CheckpointError, match="every row would come twice"):
+            follow(box.stream(), graph=graph, checkpoint=tmp_path / "two", **options)
+        with pytest.raises(
+            tf.errors.InvalidOperationError, match=r"'ticks' that is no KeyedTable with the key \['id'\]"
+        ):
+            follow(box.stream(), graph=graph, checkpoint=tmp_path / "one", **{**options, "mode": "update", "key": "id"})
+        graph.positions["spark/other"] = 3
+        graph.step()
+        with pytest.raises(tf.errors.CheckpointError, match=r"positions\['spark/other'\] is none of a stream: 3"):
+            follow(box.stream(), graph=graph, checkpoint=tmp_path / "three", **{**options, "name": "other"})
+
+
 def test_a_batch_that_failed_after_it_was_kept_comes_again_and_is_not_doubled(inbox, follow, tmp_path, monkeypatch):
     box = inbox("id long")
     options = {"mode": "append", "checkpoint": tmp_path / "checkpoint", "persist": tmp_path / "state"}
@@ -347,6 +471,7 @@ def test_a_query_that_ends_by_itself_leaves_the_table(inbox, follow):
         ({"mode": "update", "key": "id", "blink": True}, ValueError, "blink="),
         ({"mode": "append", "delete_when": "true"}, ValueError, "tombstones"),
         ({"mode": "append", "persist": "somewhere"}, ValueError, "checkpoint="),
+        ({"mode": "append", "durable": True}, tf.errors.InvalidOperationError, r"tf\.Graph\(durable="),
         ({"mode": "append", "on_gap": "hope"}, ValueError, "'error' or 'ignore'"),
     ],
 )

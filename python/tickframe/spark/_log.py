@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from tickframe import _native, errors
+from tickframe.spark._memory import REPLANNED
 from tickframe.spark._types import pyarrow
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NOTE = "query.json"
-REPLANNED = 100  # as many batches Spark keeps the plans of, so as many it may send again
 
 
 class BatchLog:

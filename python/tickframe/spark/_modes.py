@@ -6,7 +6,7 @@ Each mode owns a live source and puts a batch into it in one piece: the rows of 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tickframe import errors
 from tickframe.interchange import Unshared
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tickframe import AppendTable, BlinkTable, Graph, Table, Token
+    from tickframe import AppendTable, BlinkTable, Graph, InputTable, KeyedTable, Table, Token
+
+Fed = TypeVar("Fed", bound="Table")
 
 DELETE = "__tickframe_delete"
 """The column by which a batch marks its tombstones."""
@@ -34,7 +36,7 @@ class Mode(Protocol):
     """Each batch is the state of the table, not a change of it."""
 
     def apply(self, rows: pa.Table) -> Token | None:
-        """Queue one batch as one transaction; None when it changes nothing."""
+        """Queue one batch in the transaction that is open; None when it changes nothing."""
         ...
 
     compacts: bool
@@ -53,9 +55,13 @@ def mode_of(
     blink: bool,
     ring: int | None,
     deletes: bool,
-    graph: Graph | None,
+    graph: Graph,
+    durable: str | None,
 ) -> Mode:
-    """The mode by its Spark name, its options checked against each other."""
+    """The mode by its Spark name, its options checked against each other.
+
+    A name in `durable` is that of a durable source of the graph, which is made or goes on.
+    """
     for name in key:
         if name not in schema.names:
             message = f"from_spark_stream: no column {name!r} for key=; there are {', '.join(schema.names)}"
@@ -75,11 +81,63 @@ def mode_of(
     if mode != "update" and deletes:
         message = f"from_spark_stream: delete_when= names tombstones of mode 'update', not of {mode!r}"
         raise ValueError(message)
+    if blink and durable is not None:
+        message = "from_spark_stream: blink= rows live for one step, so durable=True has nothing to keep"
+        raise ValueError(message)
+    made = Maker(schema, graph, durable)
     if mode == "append":
-        return Append(schema, graph, blink=blink, ring=ring)
+        return Append(made, blink=blink, ring=ring)
     if mode == "update":
-        return Update(schema, key, graph, deletes=deletes)
-    return Complete(schema, key, graph) if key else CompleteWithoutKey(schema, graph)
+        return Update(made, key, deletes=deletes)
+    return Complete(made, key) if key else CompleteWithoutKey(made)
+
+
+class Maker:
+    """Makes the source of a stream, or takes up the durable one that its graph has already."""
+
+    def __init__(self, schema: pa.Schema, graph: Graph, durable: str | None = None) -> None:
+        self.schema = schema
+        self.graph = graph
+        self._name = durable
+
+    def append_table(self) -> AppendTable:
+        import tickframe as tf
+
+        found = self._standing(tf.AppendTable, None)
+        return tf.append_table(self.schema, graph=self.graph, **self._kept()) if found is None else found
+
+    def keyed_table(self, key: Sequence[str]) -> KeyedTable:
+        import tickframe as tf
+
+        found = self._standing(tf.KeyedTable, list(key))
+        made = tf.keyed_table
+        return made(self.schema, key=list(key), graph=self.graph, **self._kept()) if found is None else found
+
+    def input_table(self) -> InputTable:
+        import tickframe as tf
+
+        found = self._standing(tf.InputTable, None)
+        return tf.input_table(self.schema, graph=self.graph, **self._kept()) if found is None else found
+
+    def _kept(self) -> dict[str, Any]:
+        return {} if self._name is None else {"name": self._name, "durable": True}
+
+    def _standing(self, kind: type[Fed], key: list[str] | None) -> Fed | None:
+        """The durable source of that name, of a graph that was restored or whose feed was stopped."""
+        import tickframe as tf
+
+        found = None if self._name is None else self.graph._lasting.get(self._name)
+        if found is None:
+            return None
+        wanted = tf.Schema(self.schema)
+        if not isinstance(found, kind) or found.schema != wanted or getattr(found, "_key", None) != key:
+            keyed = "" if key is None else f" with the key {key}"
+            message = (
+                f"from_spark_stream: the graph has a durable table {self._name!r} that is no {kind.__name__}{keyed} of "
+                f"{wanted}; give another name="
+            )
+            raise errors.InvalidOperationError(message)
+        return found
 
 
 class Append:
@@ -88,14 +146,14 @@ class Append:
     whole = False
     compacts = False
 
-    def __init__(self, schema: pa.Schema, graph: Graph | None, *, blink: bool, ring: int | None) -> None:
+    def __init__(self, made: Maker, *, blink: bool, ring: int | None) -> None:
         import tickframe as tf
 
         if blink and ring is not None:
             message = "from_spark_stream: blink= and ring= exclude each other"
             raise ValueError(message)
         self.source: AppendTable | BlinkTable
-        self.source = tf.blink_table(schema, graph=graph) if blink else tf.append_table(schema, graph=graph)
+        self.source = tf.blink_table(made.schema, graph=made.graph) if blink else made.append_table()
         self.table: Table = self.source
         if ring is not None:
             ring_table = getattr(tf, "ring_table", None)
@@ -117,14 +175,11 @@ class Update:
     whole = False
     compacts = True
 
-    def __init__(self, schema: pa.Schema, key: Sequence[str], graph: Graph | None, *, deletes: bool) -> None:
-        import tickframe as tf
-
-        self._schema = schema
+    def __init__(self, made: Maker, key: Sequence[str], *, deletes: bool) -> None:
+        self._schema = made.schema
         self._key = list(key)
         self._deletes = deletes
-        self._graph = graph if graph is not None else tf.default_graph()
-        self.source = tf.keyed_table(schema, key=self._key, graph=self._graph)
+        self.source = made.keyed_table(self._key)
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
@@ -132,11 +187,10 @@ class Update:
             return None
         kept, gone = self._split(last_of_each_key(rows, self._key)) if self._deletes else (rows, rows.slice(0, 0))
         token: Token | None = None
-        with self._graph.transaction():
-            if gone.num_rows:
-                token = self.source.delete(gone.select(self._key))
-            if kept.num_rows:
-                token = self.source.upsert(Unshared(kept))
+        if gone.num_rows:
+            token = self.source.delete(gone.select(self._key))
+        if kept.num_rows:
+            token = self.source.upsert(Unshared(kept))
         return token
 
     def restored(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -145,9 +199,10 @@ class Update:
 
         pa = pyarrow()
         graph = tf.Graph()
-        again = Update(self._schema, self._key, graph, deletes=self._deletes)
+        again = Update(Maker(self._schema, graph), self._key, deletes=self._deletes)
         for rows in batches:
-            again.apply(rows)
+            with graph.transaction():
+                again.apply(rows)
             graph.step()
         state = again.table.to_arrow().cast(self._schema)
         if self._deletes:
@@ -168,10 +223,8 @@ class Complete:
     whole = True
     compacts = False
 
-    def __init__(self, schema: pa.Schema, key: Sequence[str], graph: Graph | None) -> None:
-        import tickframe as tf
-
-        self.source = tf.keyed_table(schema, key=list(key), graph=graph)
+    def __init__(self, made: Maker, key: Sequence[str]) -> None:
+        self.source = made.keyed_table(key)
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:
@@ -187,16 +240,15 @@ class CompleteWithoutKey:
     whole = True
     compacts = False
 
-    def __init__(self, schema: pa.Schema, graph: Graph | None) -> None:
-        import tickframe as tf
-
+    def __init__(self, made: Maker) -> None:
         warnings.warn(
             "from_spark_stream: mode 'complete' without key= removes and adds every row with every batch; "
             "with key= only what differs changes",
             stacklevel=4,
         )
-        self._present: range = range(0)
-        self.source = tf.input_table(schema, graph=graph)
+        self.source = made.input_table()
+        stored = self.source.row_set
+        self._present = range(stored.key_at(0), stored.key_at(stored.size - 1) + 1) if stored.size else range(0)
         self.table: Table = self.source
 
     def apply(self, rows: pa.Table) -> Token | None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from tickframe import errors
 from tickframe.spark._checkpoint import SparkCheckpoint, source_of
 from tickframe.spark._log import BatchLog
+from tickframe.spark._memory import Durable, Forgetful, Kept, Memory
 from tickframe.spark._modes import DELETE, Mode, mode_of
 from tickframe.spark._types import incoming, pyarrow
 from tickframe.spark.frame import is_connect, names, sorted_by
@@ -34,10 +35,9 @@ __all__ = ["SparkFeed", "from_spark_stream"]
 logger = logging.getLogger("tickframe")
 
 POLL = 0.25  # seconds between two looks at a query that may have died while somebody waits for it
-COMPACT = 256  # records of a batch log, at least, before they become one
 
 REMEDIES = (
-    "Either give the table a memory of its own with persist=<folder> from the first start on "
+    "Either give the table a memory from the first start on, durable=True in a tf.Graph(durable=<folder>) or persist=<folder> "
     "(rows and batch number are then written in one commit), or start over with a fresh checkpoint"
 )
 
@@ -49,6 +49,7 @@ def from_spark_stream(
     key: str | Sequence[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     persist: str | os.PathLike[str] | None = None,
+    durable: bool = False,
     via: Literal["auto", "foreach_batch", "sink"] = "auto",
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
@@ -71,9 +72,12 @@ def from_spark_stream(
             beginning each time.
         persist: a folder of its own in which the batches are kept, so that the same checkpoint can be taken up again
             after a restart. Needs `checkpoint`.
+        durable: whether the table is a durable source of its graph, ``Graph(durable=...)``, under `name`, which it needs: rows and
+            batch number are in the folder of the graph in one commit, before Spark hears that the batch is done, and the same
+            call goes on behind them after a restart. Needs `checkpoint`.
         via: ``"foreach_batch"``, or ``"auto"``, which is the same in a classic session.
         trigger: the keyword arguments of PySpark's ``trigger``, as a dict; as fast as it goes by default.
-        name: the name of the query.
+        name: the name of the query; with `durable`, of the table in `Graph.tables` too.
         order_by: columns by which each batch is sorted before it is applied: Spark keeps no order.
         blink: rows of a batch live for one step.
         ring: only the last so many rows are kept.
@@ -88,8 +92,11 @@ def from_spark_stream(
 
     Raises:
         errors.GapError: the checkpoint is ahead of the table, whose rows would be lost without a word.
-        errors.InvalidOperationError: the frame is no stream, or belongs to Spark Connect.
+        errors.CheckpointError: what is kept belongs to another query or mode, or is damaged.
+        errors.InvalidOperationError: the frame is no stream, or belongs to Spark Connect; `durable` of a graph that keeps nothing.
     """
+    import tickframe as tf
+
     if not sdf.isStreaming:
         message = "from_spark_stream: the frame is no stream; take it with tf.spark.from_spark"
         raise errors.InvalidOperationError(message)
@@ -108,11 +115,23 @@ def from_spark_stream(
     if persist is not None and checkpoint is None:
         message = "from_spark_stream: persist= belongs to a checkpoint; give checkpoint= as well"
         raise ValueError(message)
+    graph = tf.default_graph() if graph is None else graph
+    if durable:
+        _can_keep(graph, name, checkpoint, persist)
 
     schema = incoming(sdf.schema)
     order = names(order_by)
     sorted_by(schema.empty_table(), order)  # an unknown column is told now, not by the first batch
-    kind = mode_of(mode, schema, names(key), blink=blink, ring=ring, deletes=delete_when is not None, graph=graph)
+    deletes = delete_when is not None
+    kept = name if durable else None
+    kind = mode_of(mode, schema, names(key), blink=blink, ring=ring, deletes=deletes, graph=graph, durable=kept)
+    memory: Memory
+    if kept is not None:
+        memory = Durable(graph, kept, mode)
+    elif persist is not None:
+        memory = Kept(graph, BatchLog(persist, mode, _logged(schema, delete_when)))
+    else:
+        memory = Forgetful(graph)
     feed = SparkFeed(
         kind,
         schema,
@@ -121,14 +140,30 @@ def from_spark_stream(
         on_gap=on_gap,
         one_step_per_batch=one_step_per_batch,
         graph=graph,
-        log=None if persist is None else BatchLog(persist, mode, _logged(schema, delete_when)),
+        memory=memory,
     )
     try:
         feed._start(sdf, mode, checkpoint, trigger, name)
     except BaseException:
-        feed._close_log()
+        memory.close()
         raise
     return feed
+
+
+def _can_keep(graph: Graph, name: object, checkpoint: object, persist: object) -> None:
+    """Refuse a durable table that nothing could take up again."""
+    if graph.durable is None:
+        message = "from_spark_stream: durable=True wants a graph that keeps something; make it with tf.Graph(durable=<folder>)"
+        raise errors.InvalidOperationError(message)
+    if name is None:
+        message = "from_spark_stream: durable=True wants a name=, by which a restart finds the table"
+        raise ValueError(message)
+    if checkpoint is None:
+        message = "from_spark_stream: durable=True belongs to a checkpoint; give checkpoint= as well"
+        raise ValueError(message)
+    if persist is not None:
+        message = "from_spark_stream: durable=True keeps the rows in the folder of the graph; leave persist= out"
+        raise ValueError(message)
 
 
 class SparkFeed:
@@ -148,8 +183,8 @@ class SparkFeed:
         delete_when: Any,
         on_gap: str,
         one_step_per_batch: bool,
-        graph: Graph | None,
-        log: BatchLog | None,
+        graph: Graph,
+        memory: Memory,
     ) -> None:
         self.table = kind.table
         self.query = None
@@ -160,7 +195,7 @@ class SparkFeed:
         self._on_gap = on_gap
         self._one_step = one_step_per_batch
         self._graph = graph
-        self._log = log
+        self._memory = memory
         self._checkpoint = ""
         self._spark_types: list[tuple[str, Any]] = []
         self._last = -1
@@ -216,7 +251,7 @@ class SparkFeed:
         if self.query is not None:
             self.query.stop()
             self._watcher.join(timeout=10)
-        self._close_log()
+        self._memory.close()
 
     def __enter__(self) -> Self:
         return self
@@ -253,8 +288,7 @@ class SparkFeed:
         if name is not None:
             writer = writer.queryName(name)
         self.query = writer.foreachBatch(self._foreach_batch).start()
-        if self._log is not None:
-            self._log.bind(self.query.id)
+        self._memory.bind(self.query.id)
         self._running.set()
         # Nobody else would notice a query that dies between two batches, and the table would only stop ticking.
         self._watcher = threading.Thread(target=self._watch, name=f"tickframe-spark-{name or 'feed'}", daemon=True)
@@ -262,34 +296,27 @@ class SparkFeed:
 
     def _resume(self, spark: SparkCheckpoint) -> None:
         """Take up what an earlier run left, or refuse if Spark and the table would disagree."""
-        log = self._log
-        if log is None:
-            if spark.committed >= 0 and self._refuse_gap(
-                f"the checkpoint {spark.path} is done with batches up to {spark.committed}, the table is empty"
-            ):
-                self._last = spark.committed
-            elif spark.query_id is None:
-                warnings.warn(
-                    "from_spark_stream: this checkpoint cannot be taken up again after a restart, because the table "
-                    f"forgets its rows. {REMEDIES}",
-                    stacklevel=4,
-                )
-            return
-        if log.last >= 0 and log.query_id != spark.query_id:
+        memory = self._memory
+        if memory.last >= 0 and memory.query_id != spark.query_id:
             message = (
-                f"from_spark_stream: {log.path} holds batches of the query {log.query_id}, the checkpoint {spark.path} "
+                f"from_spark_stream: {memory.place} holds batches of the query {memory.query_id}, the checkpoint {spark.path} "
                 f"belongs to {spark.query_id or 'none yet'}: every row would come twice. "
                 "Give the checkpoint and the folder that were written together, or two fresh ones"
             )
             raise errors.CheckpointError(message)
-        if log.last < spark.committed:
+        if memory.last < spark.committed:
+            held = f"holds them up to {memory.last}" if memory.last >= 0 else "holds none"
             self._refuse_gap(
-                f"the checkpoint {spark.path} is done with batches up to {spark.committed}, "
-                f"{log.path} holds them up to {log.last if log.last >= 0 else 'none'}"
+                f"the checkpoint {spark.path} is done with batches up to {spark.committed}, {memory.place} {held}"
             )
-        for rows in self._kind.restored(log.read()):
-            self._kind.apply(rows)
-        self._last = max(log.last, spark.committed)
+        elif spark.query_id is None and not memory.outlives:
+            warnings.warn(
+                "from_spark_stream: this checkpoint cannot be taken up again after a restart, because the table "
+                f"forgets its rows. {REMEDIES}",
+                stacklevel=4,
+            )
+        memory.restore(self._kind)
+        self._last = max(memory.last, spark.committed)
 
     # One batch. Runs on a thread of Spark's callback server.
 
@@ -314,13 +341,15 @@ class SparkFeed:
         if batch_id > self._last + 1:
             self._refuse_gap(f"batch {batch_id} came, the last one in the table is {self.last_batch}")
         rows = self._collect(df)
-        if self._log is not None:
-            source = source_of(df.sparkSession, self._checkpoint, batch_id)
-            self._log.write(batch_id, rows, source, whole=self._kind.whole)
-            self._compact(batch_id)
-        token = self._kind.apply(rows)
+        source = source_of(df.sparkSession, self._checkpoint, batch_id) if self._memory.outlives else ""
+        token = self._memory.put(self._kind, batch_id, rows, source)
+        if not self._graph.is_started:
+            self._reach(batch_id)  # queued, which is all that a graph stepped by hand promises
         if token is not None:
-            self._settle(token)
+            self._settle(token, batch_id)
+        self._reach(batch_id)
+
+    def _reach(self, batch_id: int) -> None:
         with self._changed:
             self._last = batch_id
             self._changed.notify_all()
@@ -342,42 +371,36 @@ class SparkFeed:
             schema = _logged(schema, condition)
         return sorted_by(df.toArrow().cast(schema), self._order)
 
-    def _compact(self, batch_id: int) -> None:
-        if self._log is not None and self._kind.compacts and self._log.wants_whole(COMPACT):
-            for one in self._kind.restored(self._log.read()):
-                self._log.write(batch_id, one, whole=True)
-
     def _refuse_another_plan(self, df: Any, batch_id: int) -> None:
         """A loss of power may take files of Spark's that are not on disk yet; then it plans a batch anew."""
-        logged = None if self._log is None else self._log.source_of(batch_id)
-        if logged is None or self._log is None:
+        if not self._memory.outlives:
             return
         now = source_of(df.sparkSession, self._checkpoint, batch_id)
-        if now != logged:
+        planned = self._memory.planned_otherwise(batch_id, now)
+        if planned is not None:
             message = (
-                f"from_spark_stream: {self._log.path} holds batch {batch_id} as it was read from {logged!r}, and Spark sends "
+                f"from_spark_stream: {self._memory.place} holds batch {batch_id} as it was read from {planned!r}, and Spark sends "
                 f"it again read from {now!r}: rows would be lost. Start over with a fresh checkpoint and a fresh folder"
             )
             raise errors.CheckpointError(message)
 
-    def _close_log(self) -> None:
-        if self._log is not None:
-            self._log.close()
+    def _settle(self, token: Token, batch_id: int) -> None:
+        """Let Spark wait until the batch is visible; on a graph stepped by hand that may be never.
 
-    def _settle(self, token: Token) -> None:
-        """Let Spark wait until the batch is visible; on a graph stepped by hand that may be never."""
-        while not self._stopping and (self._one_step or self._graph_runs()):
+        Where a batch outlives the process only when its token is reached, Spark waits for that, however long it takes: of a
+        batch that it holds for done, nobody would send the rows again.
+        """
+        while self._memory.waits or self._one_step or self._graph.is_started:
+            if self._stopping:
+                if not self._memory.waits:
+                    return
+                message = f"from_spark_stream: the feed was stopped before batch {batch_id} was on disk; it comes again"
+                raise errors.CancelledError(message)
             try:
                 token.wait(timeout=POLL)
             except errors.TimeoutError:
                 continue
             return
-
-    def _graph_runs(self) -> bool:
-        import tickframe as tf
-
-        graph = self._graph if self._graph is not None else tf.default_graph()
-        return graph.is_started
 
     def _refuse_gap(self, found: str) -> bool:
         """Raise over missing batches, or warn and return True if the caller of the feed wants to go on."""
@@ -396,7 +419,7 @@ class SparkFeed:
             if not self._stopping:
                 self._fail(error)
         finally:
-            self._close_log()
+            self._memory.close()
             with self._changed:
                 self._running.clear()
                 self._changed.notify_all()
