@@ -54,12 +54,17 @@ fn a_plan_that_was_written_makes_the_table_again() {
 /// A plan over static tables of no rows: what counts is what it asks for.
 fn plan_of(tape: &mut Tape) -> Result<(Plan, Vec<Table>), Error> {
     let (stages, _, types) = draw(tape);
+    without_rows(&stages, types)
+}
+
+/// The plan of a pipeline over static tables of no rows, and these.
+fn without_rows(stages: &[Stage], types: Types) -> Result<(Plan, Vec<Table>), Error> {
     let tables: Vec<Table> = types
         .specs()
         .iter()
         .map(|spec| engine::sources::from_chunks(spec.schema(), vec![Vec::new(); spec.schema().fields().len()], 0))
         .collect::<Result<_, Error>>()?;
-    Ok((pipeline(&stages, &tables)?.plan(), tables))
+    Ok((pipeline(stages, &tables)?.plan(), tables))
 }
 
 /// A text in which bytes were changed, left out or doubled is refused in words, or is another plan that runs or is refused in
@@ -95,6 +100,18 @@ fn a_text_that_is_no_plan_is_refused() {
     });
 }
 
+/// The table of a pipeline by its plan as those rules leave it.
+fn optimized(stages: &[Stage], tables: &[Table], rules: impl Fn(&str) -> bool) -> Result<Table, Error> {
+    let written = pipeline(stages, tables)?;
+    let plan = written.plan();
+    let (better, fired) = plan.optimized_by(rules);
+    let made = better.run_as_written("run", &named(&plan, tables))?;
+    assert_eq!(made.schema(), written.schema(), "{fired:?} of {}", plan.nodes());
+    let (has, had) = (made.parts().attributes.clone(), written.parts().attributes.clone());
+    assert!(has.hold_what(&had), "{fired:?}: {has:?} for {had:?} of {}", plan.nodes());
+    Ok(made)
+}
+
 /// What the optimiser makes of a plan is the table that the plan says, with the contracts that hold of it.
 #[test]
 fn an_optimised_plan_makes_the_same_table() {
@@ -104,20 +121,54 @@ fn an_optimised_plan_makes_the_same_table() {
             let (stages, shape, types) = draw(tape);
             ((stages, shape.compare()), types.specs().to_vec())
         },
-        |(stages, _), tables: &[Table]| {
-            let written = pipeline(stages, tables)?;
-            let plan = written.plan();
-            let (better, fired) = plan.optimized();
-            let made = better.run_as_written("run", &named(&plan, tables))?;
-            assert_eq!(made.schema(), written.schema(), "{fired:?} of {}", plan.nodes());
-            let (has, had) = (made.parts().attributes.clone(), written.parts().attributes.clone());
-            assert!(has.hold_what(&had), "{fired:?}: {has:?} for {had:?} of {}", plan.nodes());
-            Ok(made)
-        },
+        |(stages, _), tables: &[Table]| optimized(stages, tables, |_| true),
         |(stages, compare), inputs: &[Plain], found| {
             let (start, right) = (to_model(&inputs[0]), to_model(&inputs[1]));
             let wanted = stages.iter().try_fold(start, |table, stage| stage.model(&table, &right));
             judge(wanted, found, compare).map_err(|text| format!("{text}\n  of {stages:#?}"))
         },
     );
+}
+
+/// Each rule alone keeps the table too: no rule makes good what another did wrong.
+#[test]
+fn each_rule_alone_makes_the_same_table() {
+    let rules: Vec<&str> = Plan::rules().collect();
+    run_planned_law(
+        400,
+        |tape| {
+            // Of a few pipelines the one to which the rule applies, if there is one: most rules want two stages that meet.
+            let rule = *tape.choose(&rules);
+            let (mut stages, mut shape, mut types) = draw(tape);
+            for _ in 0..20 {
+                let plan = without_rows(&stages, types).map(|(plan, _)| plan);
+                if plan.is_ok_and(|plan| !plan.optimized_by(|name| name == rule).1.is_empty()) {
+                    break;
+                }
+                (stages, shape, types) = draw(tape);
+            }
+            ((stages, shape.compare(), rule), types.specs().to_vec())
+        },
+        |(stages, _, rule), tables: &[Table]| optimized(stages, tables, |name| name == *rule),
+        |(stages, compare, rule), inputs: &[Plain], found| {
+            let (start, right) = (to_model(&inputs[0]), to_model(&inputs[1]));
+            let wanted = stages.iter().try_fold(start, |table, stage| stage.model(&table, &right));
+            judge(wanted, found, compare).map_err(|text| format!("{text}\n  by {rule:?} of {stages:#?}"))
+        },
+    );
+}
+
+/// The pipelines that laws draw reach every rule.
+#[test]
+fn every_rule_fires_on_some_pipeline() {
+    let mut left: Vec<&str> = Plan::rules().collect();
+    for seed in 0..20_000 {
+        let Ok((plan, _)) = plan_of(&mut Tape::seeded(seed)) else { continue };
+        let fired = plan.optimized().1;
+        left.retain(|rule| fired.iter().all(|fired| fired.rule != *rule));
+        if left.is_empty() {
+            return;
+        }
+    }
+    panic!("no pipeline was found for {left:?}");
 }

@@ -3,13 +3,17 @@
 //! New memory costs a fault for each page when it is first written: for a column of ten million
 //! doubles twenty thousand faults of 4 KB, which take longer than to compute it, or forty of 2 MB.
 //! Memory below that size comes from the system's allocator. What is given back is kept for a while
-//! ([`kept`]).
+//! ([`kept`], [`warm`]).
 #![allow(unsafe_code, reason = "memory before it has an owner")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+use self::warm::Class;
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod kept;
+mod warm;
 
 /// The system's allocator, and large pages for what is at least one of them.
 pub struct LargePages;
@@ -164,30 +168,36 @@ mod large {
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-/// Large memory mapped here, the rest the system's.
+/// Large memory mapped here, the rest the system's, of which blocks of some size are kept warm.
 struct Plain;
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 use std::alloc::System as Plain;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-// SAFETY: a layout says whether its memory is mapped here or the system's, at every call alike; both
-// kinds are zeroed where that is asked for, and aligned: mappings to a small page.
+// SAFETY: a layout says whether its memory is mapped here, of a class that is kept warm, or the system's, at every call alike; all
+// are zeroed where that is asked for, and aligned: mappings to a small page, blocks of a class to at least the layout's alignment.
 unsafe impl GlobalAlloc for Plain {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if large::is_large(layout) {
             return large::alloc(layout.size());
         }
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
+        match Class::of(layout) {
+            Some(class) => class.alloc(),
+            // SAFETY: the caller's promise.
+            None => unsafe { System.alloc(layout) },
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if large::is_large(layout) {
             return large::alloc_zeroed(layout.size());
         }
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
+        match Class::of(layout) {
+            Some(class) => class.alloc_zeroed(layout.size()),
+            // SAFETY: the caller's promise.
+            None => unsafe { System.alloc_zeroed(layout) },
+        }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
@@ -195,18 +205,25 @@ unsafe impl GlobalAlloc for Plain {
             // SAFETY: the caller's promise: the same layout, so it came from `large`.
             return unsafe { large::dealloc(start, layout.size()) };
         }
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
+        match Class::of(layout) {
+            // SAFETY: the caller's promise: the same layout, so it came from its class.
+            Some(class) => unsafe { class.dealloc(start) },
+            // SAFETY: the caller's promise.
+            None => unsafe { System.dealloc(start, layout) },
+        }
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that `size` is a size for this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let (held, whole) = (whole(layout), whole(wanted));
         match (large::is_large(layout), large::is_large(wanted)) {
             // SAFETY: the caller's promise: the same layout, so it came from `large`.
             (true, true) => unsafe { large::realloc(start, layout.size(), size) },
-            // SAFETY: the caller's promise.
-            (false, false) => unsafe { System.realloc(start, layout, size) },
+            (false, false) if held == whole => start,
+            // The system moves what it mapped without a copy.
+            // SAFETY: the caller's promise; the system gave it by this layout.
+            (false, false) if held.align() == whole.align() && held.align() <= warm::ALIGNS[0] => unsafe { System.realloc(start, held, whole.size()) },
             // SAFETY: new memory of the wanted layout, the lesser of both sizes copied, the old given back.
             _ => unsafe {
                 let moved = self.alloc(wanted);
@@ -218,6 +235,12 @@ unsafe impl GlobalAlloc for Plain {
             },
         }
     }
+}
+
+/// The layout by which the system gives what is not large.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn whole(layout: Layout) -> Layout {
+    Class::of(layout).map_or(layout, Class::whole)
 }
 
 /// Counts what is large for the budget, whoever gives it.

@@ -66,13 +66,31 @@ const RULES: [Rule; 10] = [
 /// A filter sinks through so many operations.
 const DEEPEST: usize = 256;
 
+/// The rule that drops what nobody reads. It looks at the plan as a whole, after the others.
+const UNUSED: &str = "unused columns";
+
 impl Plan {
     /// A plan that gives the same table by less work, and the rules that made it. A plan that fails over no rows is left as it
     /// is: its error is told where it runs.
     pub fn optimized(&self) -> (Plan, Vec<Fired>) {
-        let mut fired = Vec::new();
-        let moved = moved(self, &mut fired);
-        let trimmed = moved.and_then(|moved| unused::without_unused(&moved, &mut fired));
+        self.optimized_by(|_| true)
+    }
+
+    /// The names of all rules that [`Plan::optimized`] knows.
+    pub fn rules() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|rule| rule.name).chain([UNUSED])
+    }
+
+    /// [`Plan::optimized`] by some of the rules alone.
+    pub fn optimized_by(&self, chosen: impl Fn(&str) -> bool) -> (Plan, Vec<Fired>) {
+        let rules: Vec<&Rule> = RULES.iter().filter(|rule| chosen(rule.name)).collect();
+        let mut moves = Moves { rules, shapes: Shapes::default(), fired: Vec::new() };
+        let moved = moves.plan(self);
+        let mut fired = moves.fired;
+        let trimmed = match chosen(UNUSED) {
+            true => moved.and_then(|moved| unused::without_unused(&moved, &mut fired)),
+            false => moved,
+        };
         match trimmed {
             Some(plan) if !fired.is_empty() => (plan, fired),
             _ => (self.clone(), Vec::new()),
@@ -80,45 +98,53 @@ impl Plan {
     }
 }
 
-/// The plan after the rules for single nodes.
-fn moved(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan> {
-    let nodes = plan.nodes();
-    let uses = nodes.uses();
-    let mut shapes = Shapes::default();
-    let mut made: Vec<Plan> = Vec::with_capacity(nodes.0.len());
-    for (place, node) in nodes.0.into_iter().enumerate() {
-        let inputs = node.inputs.iter().map(|at| made[*at].clone()).collect();
-        let written = Plan::new(node.op, node.method, inputs);
-        shapes.of(&written)?;
-        let settled = settled(written, &mut shapes, fired, DEEPEST);
-        if uses[place] > 1 {
-            shapes.share(&settled);
-        }
-        made.push(settled);
-    }
-    made.pop()
+/// The rules for single nodes at work on one plan.
+struct Moves {
+    rules: Vec<&'static Rule>,
+    shapes: Shapes,
+    fired: Vec<Fired>,
 }
 
-/// A node after every rule that applies to it and to what they moved below it.
-fn settled(plan: Plan, shapes: &mut Shapes, fired: &mut Vec<Fired>, depth: usize) -> Plan {
-    let mut plan = plan;
-    if depth == 0 {
-        return plan;
+impl Moves {
+    /// The plan after the rules.
+    fn plan(&mut self, plan: &Plan) -> Option<Plan> {
+        let nodes = plan.nodes();
+        let uses = nodes.uses();
+        let mut made: Vec<Plan> = Vec::with_capacity(nodes.0.len());
+        for (place, node) in nodes.0.into_iter().enumerate() {
+            let inputs = node.inputs.iter().map(|at| made[*at].clone()).collect();
+            let written = Plan::new(node.op, node.method, inputs);
+            self.shapes.of(&written)?;
+            let moved = self.node(written, DEEPEST);
+            if uses[place] > 1 {
+                self.shapes.share(&moved);
+            }
+            made.push(moved);
+        }
+        made.pop()
     }
-    loop {
-        let found = RULES.iter().find_map(|rule| Some((rule.name, (rule.rewrite)(&plan, shapes)?)));
-        let Some((rule, rewritten)) = found else { return plan };
-        // A rewritten node is believed only if it is one over no rows as well.
-        if shapes.of(&rewritten).is_none() {
+
+    /// A node after every rule that applies to it and to what they moved below it.
+    fn node(&mut self, plan: Plan, depth: usize) -> Plan {
+        let mut plan = plan;
+        if depth == 0 {
             return plan;
         }
-        fired.push(Fired { rule, operation: plan.label() });
-        let below = plan.inputs();
-        let inputs = rewritten.inputs().iter().map(|input| match below.iter().any(|known| known.is(input)) {
-            true => input.clone(),
-            false => settled(input.clone(), shapes, fired, depth - 1),
-        });
-        plan = Plan::new(rewritten.op().clone(), Arc::clone(rewritten.method()), inputs.collect());
+        loop {
+            let found = self.rules.iter().find_map(|rule| Some((rule.name, (rule.rewrite)(&plan, &mut self.shapes)?)));
+            let Some((rule, rewritten)) = found else { return plan };
+            // A rewritten node is believed only if it is one over no rows as well.
+            if self.shapes.of(&rewritten).is_none() {
+                return plan;
+            }
+            self.fired.push(Fired { rule, operation: plan.label() });
+            let below = plan.inputs();
+            let inputs = rewritten.inputs().iter().map(|input| match below.iter().any(|known| known.is(input)) {
+                true => input.clone(),
+                false => self.node(input.clone(), depth - 1),
+            });
+            plan = Plan::new(rewritten.op().clone(), Arc::clone(rewritten.method()), inputs.collect());
+        }
     }
 }
 

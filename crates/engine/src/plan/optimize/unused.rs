@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use formula::Expr;
 
 use super::shapes::Shapes;
-use super::{Fired, is_of_its_row, is_plain};
+use super::{Fired, UNUSED, is_of_its_row, is_plain};
 use crate::plan::node::{Listed, Plan};
 use crate::plan::op::Op;
 use crate::row_errors::OnError;
@@ -42,7 +42,7 @@ pub(super) fn without_unused(plan: &Plan, fired: &mut Vec<Fired>) -> Option<Plan
     for (place, node) in nodes.0.into_iter().enumerate() {
         let inputs = node.inputs.iter().map(|at| made[*at].clone()).collect();
         if trimmed[place].is_some() {
-            fired.push(Fired { rule: "unused columns", operation: plans[place].label() });
+            fired.push(Fired { rule: UNUSED, operation: plans[place].label() });
         }
         made.push(Plan::new(trimmed[place].take().unwrap_or(node.op), node.method, inputs));
     }
