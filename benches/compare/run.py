@@ -1,7 +1,7 @@
 """All engines of a family in one run, and the ratios: python run.py [--family incremental] [--rows N] [--only p1,p2].
 
 `--record NAME` keeps the lines in `benches/figures/NAME.jsonl`, of which `make figures` makes the table of `RESULTS.md`. An answer
-that differs ends the run with 1, and is not kept.
+that differs ends the run with 1, and so does an engine that crashes; neither run is kept.
 
 Each engine runs in a process of its own, one after the other, twice round, and the lower p50 of each counts: a
 neighbour's load only slows. Deephaven needs an environment of its own: BENCH_DEEPHAVEN names its Python (packages
@@ -56,7 +56,7 @@ def main():
             command = [python, os.path.join(HERE, a.family, "run.py"), engine, "--rows", str(rows), "--out", a.out]
             command += ["--only", a.only] if a.only else []
             command += ["--seconds", a.seconds] if a.family == "incremental" else []
-            subprocess.call(command, env={"BENCH_QUIET_S": "5", **os.environ}, stdout=subprocess.DEVNULL)
+            figures.engine(command, a.out, engine, {"BENCH_QUIET_S": "5", **os.environ})
     floors = c_floors(rows) if a.family == "incremental" else {}
     command = "python benches/compare/run.py " + shlex.join(sys.argv[1:])
     agree = report(a.out, a.family, floors, a.record, command.rstrip())
@@ -85,10 +85,7 @@ def report(path, family, floors, record, command):
         lines = [r for r in map(json.loads, f) if "skipped" not in r and not r["workload"].startswith("_")]
     run = {**figures.this_run(command), "engines": engines_of(lines), "ours": list(OURS),
            **({"floors": floors} if floors else {})}
-    wrong = figures.wrong_answers(lines)
-    for text in wrong:
-        print("WRONG ANSWER:", text)
-    if wrong:
+    if figures.ended(lines):
         return False
     print(figures.table(run, lines))
     if record:

@@ -1,17 +1,50 @@
-"""The page of figures says what its lines say, and a wrong answer does not get there."""
+"""The page of figures says what its lines say, and no wrong answer and no crash gets there."""
 
 import importlib.util
+import io
 import json
+import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-FIGURES = Path(__file__).resolve().parents[2] / "benches" / "figures.py"
-spec = importlib.util.spec_from_file_location("figures", FIGURES)
-assert spec
-assert spec.loader
-figures = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(figures)
+BENCHES = Path(__file__).resolve().parents[2] / "benches"
+
+
+def loaded(path):
+    """A program of the benches, as a module."""
+    spec = importlib.util.spec_from_file_location(path.replace("/", "_").removesuffix(".py"), BENCHES / path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def bench(monkeypatch, tmp_path):
+    """Loads a program whose figures go into a folder of the test, and calls it with words of a command line."""
+
+    def made(path):
+        monkeypatch.setattr(sys, "path", [str(BENCHES), *sys.path])
+        module = loaded(path)
+        if hasattr(module, "figures"):
+            monkeypatch.setattr(module.figures, "LINES", tmp_path)
+
+        def ended(*words):
+            monkeypatch.setattr(sys, "argv", [path, *map(str, words)])
+            try:
+                return module.main()
+            except SystemExit as end:
+                return end.code
+
+        return module, ended
+
+    return made
+
+
+figures = loaded("figures.py")
 
 RUN = {"command": "run", "machine": "one", "date": "2026-11", "ours": ["tickframe"]}
 
@@ -57,3 +90,96 @@ def test_a_wrong_answer_is_no_figure(wrong, told):
     with pytest.raises(figures.WrongAnswerError, match="polars") as raised:
         figures.table(RUN, [right, line("polars", 2.0, **wrong)])
     assert told in str(raised.value)
+
+
+def test_a_run_with_a_wrong_answer_is_not_kept(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(figures, "LINES", tmp_path)
+    wrong = line("tickframe", 1.0, answer_ok="3 rows, expected 4")
+    with pytest.raises(figures.WrongAnswerError, match="expected 4"):
+        figures.keep("one", RUN, [wrong])
+    assert figures.ended([wrong], name="one", run=RUN) == 1
+    assert "WRONG ANSWER: tickframe, sort: 3 rows, expected 4" in capsys.readouterr().err
+    assert figures.ended([line("tickframe", 1.0, answer_ok=None)], name="one", run=RUN) == 1, "not compared"
+    assert figures.ended([], name="one", run=RUN) == 1, "nothing was measured"
+    assert figures.laid_out("one", "run", ["", "ms"], [["sort", "1"]], [("sort", "not in order")]) == 1
+    assert not list(tmp_path.iterdir())
+    assert figures.laid_out("one", "run", ["", "ms"], [["sort", "1"]]) == 0
+    assert "| sort | 1 |" in figures.table(*figures.read(tmp_path / "one.jsonl"))
+
+
+@pytest.mark.parametrize(("what", "told"), [("sys.exit(3)", "ended with 3"), ("os.abort()", "ended with -6")])
+def test_an_engine_that_crashes_is_an_error(tmp_path, what, told):
+    out = tmp_path / "lines"
+    figures.engine([sys.executable, "-c", f"import os, sys; {what}"], out, "tickframe")
+    assert figures.wrong_answers([json.loads(out.read_text())]) == [f"tickframe, its process: {told}"]
+
+
+def family(folder, end="", check=1.0):
+    """A family of one workload; its engine writes a line, then does what `end` says."""
+    folder.mkdir(exist_ok=True)
+    (folder / "data.py").write_text("")
+    wrote = {"workload": "sort", "median": 0.001, "rows": 1, "version": "1"}
+    (folder / "run.py").write_text(
+        f"""import json, os, sys
+line = {{**{wrote!r}, "engine": sys.argv[1], "check": {{"v": float(os.environ.get("PYTHONPATH", "").endswith("new")) * {check}}}}}
+with open(sys.argv[sys.argv.index("--out") + 1], "a") as out:
+    print(json.dumps(line), file=out)
+{end}
+"""
+    )
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("os.abort()", 1), ("sys.exit(2)", 1)])
+def test_engines_beside_one_another_end_with_what_became_of_them(bench, monkeypatch, tmp_path, end, code):
+    module, ended = bench("compare/run.py")
+    family(tmp_path / "functions", end)
+    monkeypatch.setattr(module, "HERE", str(tmp_path))
+    monkeypatch.setenv("BENCH_QUIET_S", "0")
+    out = tmp_path / "out.jsonl"
+    asked = ["--family", "functions", "--engines", "tickframe", "--rounds", 1, "--out", out, "--record", "one"]
+    assert ended(*asked) == code
+    assert (tmp_path / "one.jsonl").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(("end", "check", "code"), [("", 0.0, 0), ("", 1.0, 1), ("os.abort()", 0.0, 1)])
+def test_builds_in_turn_are_compared(bench, monkeypatch, tmp_path, end, check, code):
+    module, ended = bench("compare/builds.py")
+    family(tmp_path / "functions", end, check)
+    monkeypatch.setattr(module, "HERE", str(tmp_path))
+    asked = [tmp_path / "old", tmp_path / "new", "--family", "functions", "--rounds", 1, "--record", "one"]
+    assert ended(*asked) == code
+    assert (tmp_path / "one.jsonl").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(("ours", "code"), [(1, 0), (2, 1)])
+def test_queries_whose_answers_differ_end_with_an_error(bench, monkeypatch, tmp_path, ours, code):
+    module, ended = bench("tpch/run.py")
+    rows = {name: pa.table({"x": [ours if name == "plan" else 1]}) for name in ("plan", "polars", "duckdb")}
+
+    def runs(_number):
+        return {name: lambda name=name: rows[name] for name in rows}
+
+    monkeypatch.setattr(module, "generated", lambda *_: {})
+    monkeypatch.setattr(module, "static", lambda _tables, _scale, numbers: module.lowest(runs, numbers))
+    assert ended(tmp_path, "--queries", 1, "--record", "one") == code
+    assert (tmp_path / "one.jsonl").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("words before\n| shape | read |\n|---|---|\n| 1 % | 2.0 |\nwords after\n", "| 1 % | 2.0 |"),
+        ('words\n{"workload": "sort", "engine": "tickframe", "p50_ms": 1.0}\n', "| sort | 1.000 |"),
+    ],
+)
+def test_what_another_program_printed_is_taken(bench, monkeypatch, tmp_path, text, row):
+    module, ended = bench("figures.py")
+    monkeypatch.setattr(module, "LINES", tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert ended("--take", "one", "--made-by", "cargo bench") == 0
+    run, lines = module.read(tmp_path / "one.jsonl")
+    assert run["command"] == "cargo bench"
+    assert row in module.table(run, lines)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("no table\n"))
+    with pytest.raises(LookupError, match="no table"):
+        ended("--take", "two")
