@@ -183,3 +183,26 @@ def test_what_another_program_printed_is_taken(bench, monkeypatch, tmp_path, tex
     monkeypatch.setattr(sys, "stdin", io.StringIO("no table\n"))
     with pytest.raises(LookupError, match="no table"):
         ended("--take", "two")
+
+
+def test_what_the_program_of_row_sets_printed_becomes_its_tables(bench, monkeypatch, tmp_path):
+    _, ended = bench("compare/rowsets.py")
+    head = "| shape | operation | tickframe | roaring | croaring | sorted array | deephaven | to the best Roaring |\n"
+    text = f"""{head}|---|---|---|---|---|---|---|---|
+| sparse | union | 20.0 ns | 40.0 ns | 30.0 ns | 1.0 µs | 2.50 ms | 0.67 |
+| sparse | contains | 2.0 ns | 4.0 ns | 4.0 ns | 88.7 ns | - | 0.5 |
+| sparse | bytes a key | 0.500 | 1.000 | 2.000 | 8.000 | 0.250 | 0.5 |
+
+Set algebra to the better Roaring: 0.667
+"""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert ended("--record") == 0
+    rows = {path.stem: figures.table(*figures.read(path)) for path in tmp_path.glob("*.jsonl")}
+    assert "| sparse | 20 ns / 30 ns / 2.5 ms |" in rows["rowset-algebra"]
+    assert "| 0.500 / 1.000 / 0.250 |" in rows["rowset-algebra"]
+    assert "| sparse | 2 ns / 88.7 ns / " in rows["rowset-look-ups"]
+    assert "| set algebra to the better Roaring, 1 cells | **0.67** |" in rows["rowset-bars"]
+    assert (
+        "| bytes to Deephaven, 1 cells | **2.00** | no cell above 1 | 2.00 (bytes a key, sparse); 1 above 1 |"
+        in rows["rowset-bars"]
+    )
