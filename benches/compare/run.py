@@ -5,7 +5,7 @@ that differs ends the run with 1, and so does an engine that crashes; neither ru
 
 Each engine runs in a process of its own, one after the other, twice round, and the lower p50 of each counts: a
 neighbour's load only slows. Deephaven needs an environment of its own: BENCH_DEEPHAVEN names its Python (packages
-deephaven-server 42.7, polars, numpy, pyarrow); without it, it is left out and the table says so. The C floors are
+deephaven-server 42.7, numpy of the same version as here); without it, it is left out and the table says so. The C floors are
 compiled with `cc`.
 
 `--growth` asks what rows cost that did not change: a live table of a tenth of the rows and one of all, beside the C
@@ -31,7 +31,7 @@ ENGINES = {
 }
 GROWING = "where,update,wus,join"
 OURS = ("tickframe", "tickframe-sources", "tickframe-started")
-KEPT = ("workload", "engine", "size", "p50_ms", "p99_ms", "max_ms", "median", "min", "max", "cycles", "reps", "init_s",
+KEPT = ("workload", "engine", "size", "p50_ms", "p99_ms", "max_ms", "median", "min", "max", "cycles", "warm_cycles", "reps", "init_s",
         "rss_mb", "noise", "rows", "check", "answer_ok")
 
 
@@ -83,7 +83,7 @@ def run_all(a, engines, rows, only):
             command = [python, os.path.join(HERE, a.family, "run.py"), engine, "--rows", str(rows), "--out", a.out]
             command += ["--only", only] if only else []
             command += ["--seconds", a.seconds] if a.family == "incremental" else []
-            figures.engine(command, a.out, engine, {"BENCH_QUIET_S": "5", **os.environ})
+            figures.engine(command, a.out, engine, {"BENCH_QUIET_S": "5", "BENCH_ANSWERS": sys.executable, **os.environ})
 
 
 def growth(a):

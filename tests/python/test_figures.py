@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -112,6 +113,31 @@ def test_an_engine_that_crashes_is_an_error(tmp_path, what, told):
     out = tmp_path / "lines"
     figures.engine([sys.executable, "-c", f"import os, sys; {what}"], out, "tickframe")
     assert figures.wrong_answers([json.loads(out.read_text())]) == [f"tickframe, its process: {told}"]
+
+
+def test_an_engine_is_warm_when_its_last_runs_are_alike(bench):
+    harness, _ = bench("compare/common/harness.py")
+    falling, level = [5.0, 4.0, 3.0, 2.0, 1.5], [1.05, 1.0, 1.02, 1.0, 1.03]
+    assert not harness.warm([], 0.0, least=2)
+    assert not harness.warm(falling, 1.0, least=2)
+    assert harness.warm(falling + level, 1.0, least=2)
+    assert not harness.warm(level, 1.0, least=10), "a compiler has not seen enough"
+    assert harness.warm(falling, 5.1, least=10), "long enough"
+    assert not harness.warm([5.0], 5.1, least=10), "the first one loads code"
+    assert harness.warm(falling * 7, 1.0, least=2), "the table grows"
+    assert harness.warm([], 0.0, least=0), "not asked for"
+    times = iter([0.05, 0.04, 0.03, 0.02, *[0.01] * 20])
+    spent, made = harness.measure(lambda: harness.time.sleep(next(times)) or "made", reps=3)
+    assert made == "made"
+    assert max(spent) < 0.02, "none of those that warmed it"
+
+
+def test_an_answer_is_computed_anew_where_an_engine_has_no_polars():
+    program = BENCHES / "compare" / "incremental" / "answers.py"
+    done = subprocess.run([sys.executable, program, "source", "append", "1000", "2"], stdout=-1, check=True)
+    rows, check = json.loads(done.stdout)
+    assert rows == 21_000, "two batches of 10,000"
+    assert check["id"] == 21_000 * 20_999 / 2
 
 
 def family(folder, end="", check=1.0):
