@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 LINES, PAGE = HERE / "figures", HERE / "RESULTS.md"
 BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+LOSSES = re.compile(r"(<!-- losses -->\n).*?(<!-- end of losses -->)", re.DOTALL)
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+LOST = 1.05  # a twentieth is what rounds of one run differ by
+TOTAL = "all"  # a line that is the sum of the others
 CLOSE = {"rel_tol": 1e-9, "abs_tol": 0.01}
 Line = dict[str, Any]
 
@@ -198,7 +202,7 @@ def measured(run: Line, lines: list[Line]) -> list[str]:
         peer = min((times[name] for name in peers if name in times), default=None)
         row = [workload, *(shown(times[name]) if name in times else "" for name in engines)]
         for name in ours:
-            if peer is not None and name in times:
+            if peer is not None and name in times and workload != TOTAL:
                 ratios[name].append(peer / times[name])
         if peers:
             row.append(f"{peer / times[ours[0]]:.2f}" if peer is not None and ours[0] in times else "")
@@ -226,6 +230,39 @@ def table(run: Line, lines: list[Line]) -> str:
     return "\n".join([made, "", *body, ""])
 
 
+def anchor(heading: str) -> str:
+    """What a link to a heading of the page says."""
+    return "#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def lost(run: Line, lines: list[Line]) -> tuple[dict[str, float], int]:
+    """How many times the fastest peer's time ours takes where it takes longer, the worst first; and of how many workloads."""
+    ratios = {}
+    for workload, cells in lowest(lines).items():
+        times = {name: milliseconds(line) or math.nan for name, line in cells.items()}
+        peers = [ms for name, ms in times.items() if name not in run["ours"]]
+        if peers and run["ours"][0] in times and workload != TOTAL:
+            ratios[workload] = times[run["ours"][0]] / min(peers)
+    worst = sorted(ratios.items(), key=lambda found: -found[1])
+    return {workload: ratio for workload, ratio in worst if ratio > LOST}, len(ratios)
+
+
+def losses(text: str, folder: Path) -> str:
+    """A row for each table of the page in which a peer is faster than we are."""
+    headings = {found.start(): found[1] for found in HEADING.finditer(text)}
+    rows = []
+    for found in BLOCK.finditer(text):
+        run, lines = read(folder / (found["name"] + ".jsonl"))
+        if "columns" in run:
+            continue
+        slower, of = lost(run, lines)
+        heading = headings[max(at for at in headings if at < found.start())]
+        if slower:
+            told = ", ".join(f"`{workload}` {ratio:.2f}" for workload, ratio in slower.items())
+            rows.append([f"[{heading}]({anchor(heading)}), `{found['name']}`", f"{len(slower)} of {of}", told])
+    return "\n".join([*markdown(["table, its lines", "lost", "our time, of the fastest peer's"], rows), ""])
+
+
 def page(text: str, folder: Path = LINES) -> str:
     """The page with each of its tables made anew. A name without a file is an error, and a file without a place."""
     placed = []
@@ -238,7 +275,7 @@ def page(text: str, folder: Path = LINES) -> str:
     unplaced = sorted({path.stem for path in folder.glob("*.jsonl")} - set(placed))
     if unplaced:
         raise LookupError(f"no place in the page for {', '.join(unplaced)}")
-    return made
+    return LOSSES.sub(lambda found: f"{found[1]}{losses(made, folder)}{found[2]}", made)
 
 
 def main() -> int:

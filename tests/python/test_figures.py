@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,31 @@ def test_a_wrong_answer_is_no_figure(wrong, told):
     with pytest.raises(figures.WrongAnswerError, match="polars") as raised:
         figures.table(RUN, [right, line("polars", 2.0, **wrong)])
     assert told in str(raised.value)
+
+
+def test_the_page_has_no_table_but_those_of_lines_and_one_that_says_why():
+    text = figures.PAGE.read_text(encoding="utf-8")
+    prose = figures.LOSSES.sub("", figures.BLOCK.sub("", text))
+    tables = [line for line in prose.splitlines() if line.startswith("|")]
+    assert tables[:2] == ["| what | table | why |", "|---|---|---|"]
+    anchors = {figures.anchor(heading) for heading in figures.HEADING.findall(text)}
+    for row in tables[2:]:
+        what, table, why = row.strip("| ").split(" | ")
+        named = re.findall(r"\]\((#[^)]*)\)", table)
+        assert named, f"{what}: no table"
+        assert set(named) <= anchors, what
+        assert why
+
+
+def test_what_we_lose_is_what_the_tables_say(tmp_path):
+    lines = [line("tickframe", 3.0), line("polars", 2.0), line("duckdb", 4.0)]
+    for workload, peer in (("join", 4.0), ("asof", 3.9), ("all", 1.0)):
+        lines += [line("tickframe", 4.0, workload), line("polars", peer, workload)]
+    (tmp_path / "one.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (RUN, *lines)))
+    place = "<!-- losses -->\n<!-- end of losses -->\n## Still tables\n<!-- figures: one -->\n<!-- end of figures -->"
+    made = figures.page(place, tmp_path)
+    assert "| [Still tables](#still-tables), `one` | 1 of 3 | `sort` 1.50 |" in made
+    assert "of 3 workloads" in made, "a total is no workload"
 
 
 def test_a_run_with_a_wrong_answer_is_not_kept(monkeypatch, tmp_path, capsys):
