@@ -50,7 +50,7 @@ def main():
     if a.growth:
         sys.exit(growth(a))
     rows = a.rows or (1_000_000 if a.family == "incremental" else 10_000_000)
-    engines = a.engines.split(",") if a.engines else ENGINES[a.family]
+    engines = a.engines.replace("-", "_").split(",") if a.engines else ENGINES[a.family]
     open(a.out, "w").close()
     if a.family != "incremental":
         subprocess.check_call([sys.executable, os.path.join(HERE, a.family, "data.py"), str(rows)])
@@ -90,7 +90,7 @@ def growth(a):
     """The table of two sizes. 1 if an answer is wrong."""
     large = a.rows or 10_000_000
     small = large // 10
-    engines, only = (a.engines or "tickframe").split(","), a.only or GROWING
+    engines, only = (a.engines or "tickframe").replace("-", "_").split(","), a.only or GROWING
     lines = {}
     for rows in (small, large):
         open(a.out, "w").close()

@@ -16,10 +16,10 @@ BENCHES = Path(__file__).resolve().parents[2] / "benches"
 
 def loaded(path):
     """A program of the benches, as a module."""
-    spec = importlib.util.spec_from_file_location(path.replace("/", "_").removesuffix(".py"), BENCHES / path)
+    spec = importlib.util.spec_from_file_location(f"bench_{path.replace('/', '_').removesuffix('.py')}", BENCHES / path)
     assert spec
     assert spec.loader
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -215,6 +215,50 @@ def test_queries_whose_answers_differ_end_with_an_error(bench, monkeypatch, tmp_
     monkeypatch.setattr(module, "static", lambda _tables, _scale, numbers: module.lowest(runs, numbers))
     assert ended(tmp_path, "--queries", 1, "--record", "one") == code
     assert (tmp_path / "one.jsonl").exists() == (code == 0)
+
+
+def test_every_file_of_lines_has_a_run_that_writes_it(bench, monkeypatch, capsys):
+    module, ended = bench("measure.py")
+    names = [name for run in module.RUNS for name in run.names]
+    assert sorted(names) == sorted(path.stem for path in figures.LINES.glob("*.jsonl"))
+    for run in module.RUNS:
+        assert run.take or "--record" in run.command, run.names
+        programs = [word for word in run.command if word.endswith(".py")]
+        assert all((module.ROOT / program).exists() for program in programs), programs
+    monkeypatch.delenv("BENCH_DEEPHAVEN", raising=False)
+    assert ended("growth", "udf", "--list") == 0
+    told = capsys.readouterr().out
+    assert "SKIPPED: BENCH_DEEPHAVEN names no Python" in told
+    assert "hours in all" in told
+
+
+def test_a_run_that_fails_is_told_and_the_others_go_on(bench, monkeypatch, tmp_path, capsys):
+    module, ended = bench("measure.py")
+    table = "print('| a | b |'); print('|---|---|'); print('| 1 | 2 |')"
+    programs = {"bad": "raise SystemExit(3)", "good": table, "half": f"{table}; raise SystemExit(1)"}
+    runs = [module.Run((name,), 1, (sys.executable, "-c", text), take=name) for name, text in programs.items()]
+    monkeypatch.setattr(module, "RUNS", [*runs, module.Run(("none",), 1, ("none",), needs=("no-such-program",))])
+    taken = []
+    run = module.subprocess.run
+
+    def seen(words, **given):
+        if "--take" in words:
+            taken.append(words[words.index("--take") + 1])
+            return module.subprocess.CompletedProcess(words, 0)
+        return run(words, **given)
+
+    monkeypatch.setattr(module.subprocess, "run", seen)
+    page = tmp_path / "RESULTS.md"
+    page.write_text("nothing")
+    monkeypatch.setattr(module.figures, "PAGE", page)
+    monkeypatch.setattr(module.figures, "page", lambda text: text + " anew")
+    assert ended() == 1
+    told = capsys.readouterr()
+    assert taken == ["good"], "what a program printed before it failed is no figure"
+    assert "SKIPPED: no no-such-program" in told.out
+    assert "kept as it was: bad" in told.err
+    assert "kept as it was: half" in told.err
+    assert page.read_text() == "nothing anew"
 
 
 @pytest.mark.parametrize(
