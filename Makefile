@@ -28,7 +28,7 @@ PROFILE := --locked --profile ci
 # pip tells of every extra it was not asked for.
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
-.PHONY: help demo test check bench figures wheel lint venv clean \
+.PHONY: help demo test check bench measure figures wheel lint venv clean \
 	tidy lint-python lint-rust docs floors rust schedules canaries prove laws large turn deep develop release wheel-test test-python test-spark test-examples benches
 
 help:
@@ -41,7 +41,8 @@ help:
 	@echo 'make canaries   plant faults, one after the other, and see that the tests find them'
 	@echo 'make turn    what takes turns (sanitizers, fuzz targets, the packages as shipped): this commit'"'"'s, or ARGS="memory"'
 	@echo 'make deep    all that takes turns, and every canary: hours'
-	@echo 'make bench   runs whose lines become the figures of benches/RESULTS.md: they take hours'
+	@echo 'make bench   the benches in Rust, and the live tables beside other engines, without keeping their lines'
+	@echo 'make measure every table of benches/RESULTS.md measured again: hours; ARGS="tpch files" for some'
 	@echo 'make figures the tables of benches/RESULTS.md, of the lines in benches/figures'
 	@echo 'make wheel   the wheel for Python 3.11 and newer, into dist/'
 	@echo 'make docs    the documentation site, into out/site; its code is run by the Python tests'
@@ -165,7 +166,12 @@ bench: venv
 	cargo bench -p tickframe-benches -- $(ARGS)
 	@if [ -f benches/compare/run.py ]; then $(RUN)python benches/compare/run.py $(ARGS); fi
 
-# Only reads: the runs that write the lines are benches/compare/run.py --record and its neighbours.
+# What each table takes, by which command, and what it is skipped for: python benches/measure.py --list.
+measure: venv
+	@$(STAGE) 'build the extension' $(MAKE) --no-print-directory release
+	$(RUN)python benches/measure.py $(ARGS)
+
+# Only reads: `make measure` writes the lines.
 figures:
 	@$(PYTHON) benches/figures.py $(ARGS)
 

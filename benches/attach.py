@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ def one_row(many: int) -> float:
     return found
 
 
-def main() -> None:
+def main() -> int:
     """Print the table, and keep its lines if asked to."""
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--record", default="")
@@ -103,11 +104,8 @@ def main() -> None:
     rows.append([f"{MANY:,} operations chained, s", *(f"{cell:.3f}" for cell in cells), "0.1"])
     passed = (one_row(CHAIN) - one_row(0)) / CHAIN * 1e6
     rows.append([f"one row past each of {CHAIN} `with_columns`, µs", "", f"{passed:.2f}", "2"])
-    columns = ["", *tables, "bar"]
-    print("\n".join(figures.markdown(columns, rows)))
-    if asked.record:
-        figures.keep_table(asked.record, "python benches/attach.py", columns, rows)
+    return figures.laid_out(asked.record, "python benches/attach.py", ["", *tables, "bar"], rows)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

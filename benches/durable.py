@@ -1,7 +1,7 @@
 """What it costs that rows outlive the process: beside the disk's own write and sync, and beside the same calls without it.
 
 ``python benches/durable.py [rows] [--rust] [--record]`` prints each figure with its bar, with ``--rust`` also that of
-``cargo bench -p tickframe-benches --bench journal``, and records them for ``benches/RESULTS.md``. Times are medians, or percentiles of
+``cargo bench -p tickframe-benches --bench journal``, and keeps them for ``benches/RESULTS.md``. Times are medians, or percentiles of
 one run.
 """
 
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from figures import keep_table
+import pyarrow.compute as pc
+from figures import laid_out
 
 import tickframe as tf
 
@@ -60,6 +61,7 @@ def median(times: list[float]) -> float:
 
 
 TOLD: list[list[str]] = []
+WRONG: list[tuple[str, str]] = []
 
 
 def told(what: str, figure: float, bar: str) -> None:
@@ -165,6 +167,9 @@ def checkpoints(folder: Path, rows: int) -> None:
     restored = tf.restore(folder / "saved")
     count = len(restored.tables["t"])
     told(f"restore of {count:,} rows, s", time.perf_counter() - began, "bar 10")
+    ids = pc.sum(restored.tables["t"].to_arrow()["id"]).as_py()
+    if count != rows or ids != rows * (rows - 1) // 2:
+        WRONG.append(("restore", f"{count:,} rows whose ids sum to {ids}"))
 
 
 def cycles(graph: tf.Graph, table: tf.KeyedTable, rows: int, count: int) -> list[float]:
@@ -195,7 +200,7 @@ def raw_speed(folder: Path, size: int) -> float:
     return max(size // len(content), 1) * len(content) / (time.perf_counter() - began)
 
 
-def main(rows: int, *, rust: bool, record: bool) -> None:
+def main(rows: int, *, rust: bool, record: bool) -> int:
     """Print all figures."""
     folder = Path(tempfile.mkdtemp())
     try:
@@ -204,13 +209,12 @@ def main(rows: int, *, rust: bool, record: bool) -> None:
         checkpoints(folder, rows)
         if rust:
             singles_from_rust()
-        if record:
-            command = f"python benches/durable.py {rows}{' --rust' if rust else ''} --record"
-            keep_table("durable", command, [" ", "figure", "bar"], TOLD)
+        command = f"python benches/durable.py {rows}{' --rust' if rust else ''}"
+        return laid_out("durable" if record else "", command, [" ", "figure", "bar"], TOLD, WRONG)
     finally:
         shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
     given = [word for word in sys.argv[1:] if not word.startswith("--")]
-    main(int(given[0]) if given else 10_000_000, rust="--rust" in sys.argv, record="--record" in sys.argv)
+    sys.exit(main(int(given[0]) if given else 10_000_000, rust="--rust" in sys.argv, record="--record" in sys.argv))

@@ -1,6 +1,6 @@
 //! Cost of a cycle whose nodes do nothing: the graph's own share of every step.
 //!
-//! Each line shows the least and the median of many runs; on a busy machine read the least.
+//! Each line of the table, in Markdown, shows the least and the median of many runs; on a busy machine read the least.
 
 use graph::{Moment, Moved, Node, NodeId, Outcome, Pinned, Registration, Settings, Step, UpdateGraph};
 use std::hint::black_box;
@@ -73,7 +73,7 @@ fn measure(runs: usize, mut body: impl FnMut()) -> (u64, u64) {
 
 fn show(name: &str, (least, median): (u64, u64), per: u64, unit: &str) {
     let scale = |nanos: u64| nanos as f64 / per as f64 / 1000.0;
-    println!("{name:<52} {:>10.3} {:>10.3}  µs {unit}", scale(least), scale(median));
+    println!("| {name} | {:.3} | {:.3} | {unit} |", scale(least), scale(median));
 }
 
 fn idle_and_busy() {
@@ -267,7 +267,8 @@ fn main() {
         ("small", small_things),
     ];
     let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    println!("{:<52} {:>10} {:>10}", "", "least", "median");
+    println!("| µs | least | median | of |");
+    println!("|---|---|---|---|");
     for (name, group) in groups {
         if asked.is_empty() || asked.iter().any(|wanted| name.contains(wanted.as_str())) {
             group();

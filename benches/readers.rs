@@ -194,22 +194,18 @@ fn snapshots() {
     let mut field = Bed::new();
     field.cycles(40);
     let copy = pooled_copy();
-    println!("a pooled copy of the four columns written {copy:>34.3} ms");
-    println!(
-        "{:<44} {:>9} {:>9} {:>9} {:>9} {:>6}",
-        "cycles of 10,000 changes (ms)", "p50", "p99", "snapshots", "longest", "torn"
-    );
+    println!("a pooled copy of the four columns written {copy:.3} ms");
+    println!("| cycles of 10,000 changes, ms | p50 | p99 | snapshots | longest | over 1 ms | torn |");
+    println!("|---|---|---|---|---|---|---|");
     for round in 0..2 {
         let alone = field.cycles(CYCLES);
         let show = |name: &str, times: &[u64], seen: &Seen| {
             let longest = seen.longest.load(Ordering::Relaxed) as f64 / 1e6;
             let (taken, torn) = (seen.taken.load(Ordering::Relaxed), seen.torn.load(Ordering::Relaxed));
             let over = seen.over.load(Ordering::Relaxed);
-            println!(
-                "{name:<44} {:>9.3} {:>9.3} {taken:>9} {longest:>9.3} {torn:>6}   {over} over 1 ms",
-                at(times, 50),
-                at(times, 99)
-            );
+            let (p50, p99) = (at(times, 50), at(times, 99));
+            println!("| {name} | {p50:.3} | {p99:.3} | {taken} | {longest:.3} | {over} | {torn} |");
+            assert_eq!(torn, 0, "two tables of one snapshot are of two steps");
         };
         show(&format!("{round}: alone"), &alone, &Seen::default());
         let (clocks, seen) = beside_clocks(&mut field, 4);

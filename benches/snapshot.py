@@ -1,15 +1,17 @@
 """What a held snapshot costs the changes beside it, and what it holds.
 
-    python benches/snapshot.py [rows]
+    python benches/snapshot.py [rows] [--record snapshots]
 
 A table of six Float64 columns, a million rows unless told; a cycle modifies rows in all of them: 10,000 in one stretch, or
 10,000 anywhere, which lie in every block. p50 of 30 cycles in ms, each way in turn round after round: with nothing held, with a `to_arrow()` that
 is held for good, and with one taken anew before each cycle and held until the next. The floor is np.copyto of the whole
-table into memory in use. Bytes are what the process gained beside one table of Arrow. Needs a release build.
+table into memory in use. Bytes are what the process gained beside one table of Arrow. A held snapshot whose cells change is a
+wrong answer. Needs a release build.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import statistics
 import sys
@@ -17,6 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import figures
 import numpy as np
 
 import tickframe as tf
@@ -32,8 +35,20 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
-def main(rows: int) -> None:
-    """Print the figures."""
+WAYS = {
+    "nothing": "nothing held",
+    "one `to_arrow()` for good": "one held for good",
+    "one taken anew before each cycle": "one taken before each",
+}
+
+
+def main() -> int:
+    """Print the table, and keep its lines if asked to."""
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("rows", nargs="?", type=int, default=1_000_000)
+    parse.add_argument("--record", default="")
+    asked = parse.parse_args()
+    rows = asked.rows
     draw = np.random.default_rng(1)
     cells = {name: draw.random(rows) for name in COLUMNS}
     table = tf.input_table(dict.fromkeys(COLUMNS, tf.Float64))
@@ -64,35 +79,47 @@ def main(rows: int) -> None:
         for goal, own in zip(room, cells.values(), strict=True):
             np.copyto(goal, own)
         copies.append(time.perf_counter() - start)
-    print(f"np.copyto of all {size / 1e6:.0f} MB: {statistics.median(copies) * 1e3:.2f} ms")
-    for name, keys in (("10,000 in one stretch", stretch), ("10,000 anywhere", anywhere)):
-        print(name)
-        compare(keys, cycle, table, size)
+    floor = statistics.median(copies) * 1e3
+    cases = {"10,000 in one stretch": stretch, "10,000 anywhere": anywhere}
+    found = {name: compare(keys, cycle, table, size) for name, keys in cases.items()}
+    lines = []
+    for name, way in WAYS.items():
+        cells_of = [f"{found[case][way][0]:.2f} ({found[case][way][1]:.1f})" for case in cases]
+        lines.append([name, *cells_of, " and ".join(f"{found[case][way][2]:.2f}" for case in cases)])
+    lines.append([f"`np.copyto` of all {size / 1e6:.0f} MB, beside it", f"{floor:.2f}", f"{floor:.2f}", ""])
+    wrong = [
+        (f"{way}, {case}", "cells of a held snapshot changed") for case, of in found.items() for way in of if of[way][3]
+    ]
+    columns = ["held", *cases, "gained"]
+    return figures.laid_out(asked.record, f"python benches/snapshot.py {rows}", columns, lines, wrong)
 
 
-def compare(keys: Callable[[], Any], cycle: Callable[[Any], float], table: tf.InputTable, size: int) -> None:
-    """The three ways, in turn."""
-    times: dict[str, list[float]] = {"nothing held": [], "one held for good": [], "one taken before each": []}
+def compare(
+    keys: Callable[[], Any], cycle: Callable[[Any], float], table: tf.InputTable, size: int
+) -> dict[str, tuple[float, float, float, bool]]:
+    """Of each way, in turn: milliseconds, those of nothing held, tables gained, and whether a held cell changed."""
+    times: dict[str, list[float]] = {way: [] for way in WAYS.values()}
     gained: dict[str, float] = dict.fromkeys(times, 0.0)
+    changed: dict[str, bool] = dict.fromkeys(times, False)
     for _ in range(5):
         for way, spent in times.items():
             gc.collect()
             before = resident()
             held = table.to_arrow() if way == "one held for good" else None
+            was = held["a"].to_numpy().sum() if held is not None else 0.0
             for _ in range(CYCLES // 5):
                 if way == "one taken before each":
                     held = table.to_arrow()
+                    was = held["a"].to_numpy().sum()
                 spent.append(cycle(keys()))
             gained[way] = max(gained[way], (resident() - before) / size)
+            changed[way] |= held is not None and held["a"].to_numpy().sum() != was
             del held
             cycle(keys())
-    alone = statistics.median(times["nothing held"])
-    for way, spent in times.items():
-        middle = statistics.median(spent)
-        print(
-            f"  {way:<24} {middle * 1e3:8.2f} ms   {middle / alone:5.1f} of nothing held   {gained[way]:5.2f} of the table gained"
-        )
+    middle = {way: statistics.median(spent) for way, spent in times.items()}
+    alone = middle["nothing held"]
+    return {way: (middle[way] * 1e3, middle[way] / alone, gained[way], changed[way]) for way in times}
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    sys.exit(main())

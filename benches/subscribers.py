@@ -1,14 +1,15 @@
 """What subscribers cost, and how soon they know: a row on its way to another process, viewports, one that does not read, sessions.
 
-    python benches/subscribers.py [row | viewports | stalled | sessions] [seconds]
+    python benches/subscribers.py [row | viewports | stalled | sessions] [seconds] [--record subscribers]
 
 Over loopback, servers in a process of their own but where it is their cycle that is measured. Times are of one clock, which all processes of
 a machine share. Where `BENCH_DEEPHAVEN` names the Python of an environment with `deephaven-server`, one row to a listener of
-`pydeephaven-ticking` there stands beside. `BENCH_VIEWPORTS` says how many viewports. Needs the extension as `make release` builds it.
+`pydeephaven-ticking` there stands beside. `BENCH_VIEWPORTS` says how many viewports, in each of some runs. Needs the extension as `make release` builds it.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import struct
@@ -18,6 +19,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+import figures
 import numpy as np
 import pyarrow.flight as fl
 
@@ -27,9 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROWS, CHANGED, SHOWN = 1_000_000, 1_000, 40
-VIEWPORTS = int(os.environ.get("BENCH_VIEWPORTS", "100"))
+VIEWPORTS = [int(word) for word in os.environ.get("BENCH_VIEWPORTS", "100,1000").split(",")]
 DEEPHAVEN = os.environ.get("BENCH_DEEPHAVEN")
 WORD = "a-word-of-this-bench"
+ROWS_TOLD: list[list[str]] = []
+WRONG: list[tuple[str, str]] = []
+
+
+def tell(what: str, measured: str, bar: str = "") -> None:
+    """A row of the table."""
+    print(f"{what}: {measured}{f' (bar: {bar})' * bool(bar)}", flush=True)
+    ROWS_TOLD.append([what, measured, bar])
 
 
 # What asks for a viewport, as bytes: the flatbuffers of Barrage, written from their front to their end.
@@ -169,17 +179,19 @@ def row(seconds: float) -> None:
             handle.cancel()
     finally:
         process.kill()
-    told_of("a remote listener", taken, " (bar: p50 1000 µs)")
+    told_of("a Python listener of `tf.connect` in another process", taken, "1 ms")
     if DEEPHAVEN:
-        told_of("a listener of Deephaven's", row_beside(seconds), "")
+        told_of("a listener of Deephaven's client, `pydeephaven-ticking`", row_beside(seconds), "")
 
 
 def told_of(whom: str, taken: list[float], bar: str) -> None:
     """What a row took, without what warmed up."""
     taken = taken[len(taken) // 10 :]
-    print(
-        f"one row appended to {whom}: p50 {statistics.median(taken):.0f} µs, p99 {part(taken, 0.99):.0f} µs of {len(taken)}{bar}"
-    )
+    if not taken:
+        WRONG.append((whom, "no row came"))
+        return
+    middle, late = statistics.median(taken) / 1e3, part(taken, 0.99) / 1e3
+    tell(f"one row appended to {whom}, p50 of {len(taken):,}; p99", f"{middle:.2f} ms; {late:.2f} ms", bar)
 
 
 def row_beside(seconds: float) -> list[float]:
@@ -249,13 +261,13 @@ def viewports_server(seconds: float) -> None:
     sys.stdin.readline()
 
 
-def viewports(seconds: float) -> None:
+def viewports(seconds: float, many: int) -> None:
     """How long an update is on its way from the end of its step to the client, for each of many windows."""
     process, told = started("viewports-server", str(seconds))
     came: list[tuple[int, int]] = []
     failed: list[str] = []
     open_: list[Any] = []
-    first = threading.Barrier(VIEWPORTS + 1)
+    first = threading.Barrier(many + 1)
     try:
         url = next(told)
         drawn = np.random.default_rng(4)
@@ -274,7 +286,7 @@ def viewports(seconds: float) -> None:
             except (fl.FlightError, StopIteration, OSError) as error:
                 failed.append(str(error))
 
-        for begin in drawn.integers(0, ROWS - SHOWN, VIEWPORTS):
+        for begin in drawn.integers(0, ROWS - SHOWN, many):
             threading.Thread(target=read, args=(int(begin),), daemon=True).start()
         first.wait()
         print("begin", file=process.stdin, flush=True)
@@ -284,12 +296,12 @@ def viewports(seconds: float) -> None:
         late = [(at - ended[step]) / 1e6 for step, at in came if step in ended]
     finally:
         process.kill()
-    print(
-        f"{VIEWPORTS} viewports of {SHOWN} rows at 10 Hz on {ROWS:,} sorted rows, {CHANGED:,} changes a step: {len(late) / seconds:.0f} updates a second, "
-        f"p50 {statistics.median(late):.1f} ms, p99 {part(late, 0.99):.1f} ms (bar: 200 ms), {wrong} errors, "
-        f"{grown / VIEWPORTS / 2**20:.2f} MiB each (bar: 1)"
-    )
-    os._exit(0)  # threads that read would be waited for
+    what = f"{many:,} viewports of {SHOWN} rows at 10 Hz on {ROWS:,} sorted rows, {CHANGED:,} changes a step"
+    if wrong or not late:
+        WRONG.append((what, f"{wrong} errors, {len(late)} updates"))
+        return
+    tell(f"{what}: p99 from the end of a step to the client", f"{part(late, 0.99):.0f} ms", "200 ms")
+    tell("the same, memory of each", f"{grown / many / 2**20:.2f} MiB", "1 MiB")
 
 
 # One that does not read.
@@ -334,11 +346,10 @@ def stalled(seconds: float) -> None:
         finally:
             process.kill()
         grown = held() - before
-    print(
-        f"a cycle of {10 * CHANGED:,} changes at full rate: p50 {statistics.median(alone) * 1e3:.2f} ms, p99 {part(alone, 0.99) * 1e3:.2f} ms alone; "
-        f"p50 {statistics.median(beside) * 1e3:.2f} ms, p99 {part(beside, 0.99) * 1e3:.2f} ms with a client that reads nothing: "
-        f"{part(beside, 0.99) / part(alone, 0.99):.2f} (bar: 1.1), {grown / 2**20:.0f} MiB more (bar: 64)"
-    )
+    what = f"a client that reads nothing beside {10 * CHANGED:,} changes a step at full rate for {seconds:.0f} s"
+    tell(f"{what}: memory", f"{grown / 2**20:.0f} MiB", "64 MiB")
+    ratio = part(beside, 0.99) / part(alone, 0.99)
+    tell("the same, p99 of a step, with it to without", f"{ratio:.2f}", "1.1")
 
 
 # Sessions.
@@ -374,18 +385,37 @@ def sessions() -> None:
         more = opened(500, port)
     finally:
         process.kill()
-    print(f"500 sessions after 100: {(more - first) / 2**20:.2f} MiB more (bar: 2)")
+    tell("500 sessions opened, used and closed, after 100", f"{(more - first) / 2**20:.2f} MiB", "2 MiB")
+
+
+def main() -> int:
+    """Print the table, and keep its lines if asked to."""
+    chosen: dict[str, Callable[[float], object]] = {
+        "row": row,
+        "stalled": stalled,
+        "sessions": lambda _: sessions(),
+        "viewports": lambda seconds: [viewports(seconds, many) for many in VIEWPORTS],
+    }
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("what", nargs="?", default="all", choices=["all", *chosen])
+    parse.add_argument("seconds", nargs="?", type=float, default=10.0)
+    parse.add_argument("--record", default="")
+    asked = parse.parse_args()
+    for name, run in chosen.items():
+        if asked.what in {"all", name}:
+            run(asked.seconds)
+    command = f"python benches/subscribers.py {asked.what} {asked.seconds:g}"
+    return figures.laid_out(asked.record, command, ["", "measured", "bar"], ROWS_TOLD, WRONG)
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["all"]
-    length = float(rest[0]) if rest and what != "silent" else 10.0
+    length = float(rest[0]) if rest and what.endswith("-server") else 10.0
     if what == "silent":
         silent(rest[0])
     elif what.endswith("-server"):
         {"row-server": row_server, "sessions-server": sessions_server}.get(what, lambda: viewports_server(length))()
     else:
-        chosen = {"row": row, "stalled": stalled, "sessions": lambda _: sessions(), "viewports": viewports}
-        for name, run in chosen.items():
-            if what in {"all", name}:
-                run(length)
+        code = main()
+        sys.stdout.flush()
+        os._exit(code)  # threads that read would be waited for

@@ -1,6 +1,6 @@
 """What the server takes to send a table and to take one in, beside a stock Flight server; and what a follower costs a cycle.
 
-    python benches/transport.py [rows]
+    python benches/transport.py [rows] [--record transport]
 
 One run, over loopback, every server in a process of its own; medians of seven after two to warm up, in turn. The client is
 `pyarrow.flight` for all, and `tf.connect` besides: rows read once, and a followed table with all rows. An upload is let go once it was
@@ -11,6 +11,7 @@ beside, three times instead of seven. The client's own ceiling is what `pyarrow`
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -19,8 +20,10 @@ import threading
 import time
 from typing import Any
 
+import figures
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.flight as fl
 
 import tickframe as tf
@@ -91,10 +94,11 @@ def asked(kind: str, url: str, token: str, at: int, local: pa.Table) -> dict[str
     path = ("export", str(at + 1)) if kind == "deephaven" else (f"p{at}",)
     with fl.connect(url) as client:
         start = time.perf_counter()
-        got = client.do_get(fl.Ticket(b"s/t"), options).read_all().num_rows
+        got = client.do_get(fl.Ticket(b"s/t"), options).read_all()
         get = time.perf_counter() - start
-        if got != local.num_rows:
-            raise RuntimeError(f"{kind} sent {got} rows")
+        # The columns of Deephaven's are drawn there.
+        if got.num_rows != local.num_rows or (kind != "deephaven" and pc.sum(got["n"]) != pc.sum(local["n"])):
+            raise RuntimeError(f"{kind} sent {got.num_rows} rows, or others")
         writer, reader = client.do_put(fl.FlightDescriptor.for_path(*path), local.schema, options)
         start = time.perf_counter()
         writer.write_table(local, 1 << 16)
@@ -130,8 +134,8 @@ def ceiling(local: pa.Table) -> float:
     return time.perf_counter() - start
 
 
-def transport(count: int) -> None:
-    """DoGet and DoPut of all servers, in turn."""
+def transport(count: int) -> list[list[str]]:
+    """DoGet and DoPut of all servers, in turn: a row of the table for each."""
     local = rows_of(count)
     kinds = ("stock", "ours", *(["deephaven"] if DEEPHAVEN else []))
     servers = {kind: started(kind, str(count)) for kind in kinds}
@@ -154,20 +158,27 @@ def transport(count: int) -> None:
             process.kill()
     middle = {key: statistics.median(values) for key, values in taken.items()}
 
-    def told(what: str, ours: float, beside: str, other: float, bar: float) -> None:
-        print(
-            f"{what} of {count:,} rows of {local.num_columns}: ours {ours * 1e3:.0f} ms ({local.nbytes / ours / 1e9:.2f} GB/s), "
-            f"{beside} {other * 1e3:.0f} ms: {other / ours:.2f} (bar: {bar})"
-        )
+    rows = []
 
-    told("DoGet", middle["ours", "DoGet"], "stock", middle["stock", "DoGet"], 1.0)
-    told("snapshot by tf.connect", middle["ours", "snapshot"], "stock by pyarrow.flight", middle["stock", "DoGet"], 1.3)
-    told("table by tf.connect", middle["ours", "follow"], "stock by pyarrow.flight", middle["stock", "DoGet"], 1.3)
-    told("DoPut", middle["ours", "DoPut"], "stock", middle["stock", "DoPut"], 0.8)
+    def told(what: str, ours: float, beside: str, other: float, bar: str) -> None:
+        rows.append([what, f"{ours * 1e3:.0f} ms", f"{beside} {other * 1e3:.0f} ms", f"{other / ours:.2f}", bar])
+
+    stock = middle["stock", "DoGet"]
+    told("DoGet, by `pyarrow.flight`", middle["ours", "DoGet"], "stock Flight server", stock, "1.0")
+    told("`con.snapshot`, our own client", middle["ours", "snapshot"], "stock server by `pyarrow.flight`", stock, "1.3")
+    told("`con.table`, followed from then on", middle["ours", "follow"], "the same", stock, "")
+    told(
+        "DoPut, bodies validated",
+        middle["ours", "DoPut"],
+        "stock server, which validates nothing,",
+        middle["stock", "DoPut"],
+        "0.8",
+    )
     if DEEPHAVEN:
-        told("DoGet", middle["ours", "DoGet"], "Deephaven", middle["deephaven", "DoGet"], 10)
-        told("DoPut", middle["ours", "DoPut"], "Deephaven", middle["deephaven", "DoPut"], 10)
-    print(f"the client's ceiling, a copy and a stream in memory read by pyarrow: {ours_alone * 1e3:.0f} ms")
+        told("DoGet", middle["ours", "DoGet"], "Deephaven", middle["deephaven", "DoGet"], "10")
+        told("DoPut", middle["ours", "DoPut"], "Deephaven", middle["deephaven", "DoPut"], "10")
+    told("DoGet: what the client itself can do", middle["ours", "DoGet"], "a stream in memory", ours_alone, "")
+    return rows
 
 
 def follow(url: str, token: str) -> None:
@@ -190,8 +201,8 @@ def follow(url: str, token: str) -> None:
     time.sleep(3600)
 
 
-def cycles() -> None:
-    """What a step takes that changes 10,000 of a million rows, alone and with a follower."""
+def cycles() -> list[str]:
+    """What a step takes that changes 10,000 of a million rows, alone and with a follower: a row of the table."""
     graph = tf.Graph()
     table = tf.keyed_table({"id": int, "x": float}, key="id", graph=graph)
     table.upsert({"id": np.arange(FOLLOWED), "x": np.zeros(FOLLOWED)})
@@ -217,10 +228,19 @@ def cycles() -> None:
             if follower:
                 follower[0].kill()
     alone, beside = medians
-    print(
-        f"a cycle of {CHANGED:,} changes in {FOLLOWED:,} rows: {alone * 1e3:.2f} ms alone, {beside * 1e3:.2f} ms with a follower: "
-        f"{beside / alone:.2f} (bar: 1.2)"
-    )
+    what = f"a cycle of {CHANGED:,} changes in {FOLLOWED:,} rows, with a follower in another process"
+    return [what, f"{beside * 1e3:.2f} ms", f"alone {alone * 1e3:.2f} ms", f"{alone / beside:.2f}", "0.83"]
+
+
+def main() -> int:
+    """Print the table, and keep its lines if asked to."""
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("rows", nargs="?", type=int, default=10_000_000)
+    parse.add_argument("--record", default="")
+    asked = parse.parse_args()
+    rows = [*transport(asked.rows), cycles()]
+    columns = [f"{asked.rows:,} rows of six columns", "ours", "beside", "ratio", "bar, at least"]
+    return figures.laid_out(asked.record, f"python benches/transport.py {asked.rows}", columns, rows)
 
 
 if __name__ == "__main__":
@@ -230,5 +250,4 @@ if __name__ == "__main__":
     elif given and given[0] in {"stock", "ours"}:
         serve(given[0], int(given[1]))
     else:
-        transport(int(given[0]) if given else 10_000_000)
-        cycles()
+        sys.exit(main())

@@ -1,16 +1,19 @@
 """User functions beside calls of the same functions on whole arrays: best of many, in one run.
 
-    make release && .venv/bin/python benches/udf.py
+    make release && .venv/bin/python benches/udf.py [--record udf] [--rows 1000000]
 
-One million rows, `select` of a static table; the bars are 1.1 for `np.exp`, 1.5 for `a*b+c`, and 1.3 for a plain function
-against `pa.array([f(x) for x in column.to_pylist()])`.
+`select` of a static table; the bars are 1.1 for `np.exp`, 1.5 for `a*b+c`, and 1.3 for a plain function against
+`pa.array([f(x) for x in column.to_pylist()])`. The results of both are compared.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import figures
 import numpy as np
 import pyarrow as pa
 
@@ -19,7 +22,7 @@ import tickframe as tf
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROWS = 1_000_000
+TIMES, FEW = 300, 10
 
 
 def best(many: int, *calls: Callable[[], object]) -> list[float]:
@@ -38,27 +41,55 @@ def third(v: float) -> float:
     return v * 3.0 + 1.0
 
 
-def main() -> None:
-    """Measure and print the table."""
+def main() -> int:
+    """Print the table, and keep its lines if asked to."""
+    parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parse.add_argument("--record", default="")
+    parse.add_argument("--rows", type=int, default=1_000_000)
+    asked = parse.parse_args()
     rng = np.random.default_rng(7)
-    a, b, c = (rng.random(ROWS) for _ in range(3))
+    a, b, c = (rng.random(asked.rows) for _ in range(3))
     t = tf.table({"a": a, "b": b, "c": c})
-    shapes = {"stateful": True, "stateless, two threads": False}
-    print("| | ours ms | on the whole arrays ms | ratio (bar) |\n|---|---|---|---|")
-    for label, stateful in shapes.items():
-        exp = tf.udf(returns=float, on="numpy", stateful=stateful)(np.exp)
-        ours, whole = best(300, lambda exp=exp: t.select(exp("a").alias("y")), lambda: np.exp(a))
-        print(f"| `np.exp`, {label} | {ours:.2f} | {whole:.2f} | {ours / whole:.2f} (1.1) |")
-        line = tf.udf(returns=float, on="numpy", stateful=stateful)(lambda a, b, c: a * b + c)
-        ours, whole = best(300, lambda line=line: t.select(line("a", "b", "c").alias("y")), lambda: a * b + c)
-        print(f"| `a*b+c`, {label} | {ours:.2f} | {whole:.2f} | {ours / whole:.2f} (1.5) |")
-    scalar = tf.udf(returns=float, scalar=True)(third)
     column = pa.array(a)
-    ours, whole = best(
-        10, lambda: t.select(scalar("a").alias("y")), lambda: pa.array([third(v) for v in column.to_pylist()])
+    works: list[tuple[str, int, Callable[[], tf.Table], Callable[[], Any], float]] = []
+    for label, stateful in {"stateful": True, "stateless, two threads": False}.items():
+        exp = tf.udf(returns=float, on="numpy", stateful=stateful)(np.exp)
+        line = tf.udf(returns=float, on="numpy", stateful=stateful)(lambda a, b, c: a * b + c)
+        works += [
+            (f"`np.exp`, {label}", TIMES, lambda exp=exp: t.select(exp("a").alias("y")), lambda: np.exp(a), 1.1),
+            (
+                f"`a*b+c`, {label}",
+                TIMES,
+                lambda line=line: t.select(line("a", "b", "c").alias("y")),
+                lambda: a * b + c,
+                1.5,
+            ),
+        ]
+    scalar = tf.udf(returns=float, scalar=True)(third)
+    works.append(
+        (
+            "a plain Python function of one row, against a list comprehension through pyarrow",
+            FEW,
+            lambda: t.select(scalar("a").alias("y")),
+            lambda: pa.array([third(v) for v in column.to_pylist()]),
+            1.3,
+        )
     )
-    print(f"| a plain Python function of one row | {ours:.1f} | {whole:.1f} | {ours / whole:.2f} (1.3) |")
+    rows, wrong = [], []
+    for name, many, ours, whole, bar in works:
+        mine, theirs = best(many, ours, whole)
+        rows.append([name, f"{mine:.2f}", f"{theirs:.2f}", f"{mine / theirs:.2f}", f"{bar}"])
+        if not np.allclose(ours().to_arrow()["y"].to_numpy(), np.asarray(whole()), rtol=1e-12):
+            wrong.append((name, "not what the function gives for the whole arrays"))
+    columns = [
+        f"{asked.rows:,} rows, `select` of a static table",
+        "ours, ms",
+        "on the whole arrays, ms",
+        "ratio",
+        "bar",
+    ]
+    return figures.laid_out(asked.record, f"python benches/udf.py --rows {asked.rows}", columns, rows, wrong)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

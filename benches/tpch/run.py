@@ -4,8 +4,9 @@
 
 The tables are made in FOLDER by `tpchgen-cli` unless they are there. They are held in memory, money is Float64, every result
 is taken as Arrow, each engine has as many threads as there are cores. Times are the lowest of the rounds, which take turns;
-answers are compared with those of DuckDB. With `--scan` we, polars and DuckDB read Parquet, opened anew for each run. With `--live` all queries stand on one graph while a thousandth of the orders goes and
-as many come: the time of a batch stands beside that of running the queries anew. Measure with a release build.
+answers are compared with those of DuckDB, and one that differs ends the run with 1 and is not kept. With `--scan` we, polars
+and DuckDB read Parquet, opened anew for each run. With `--live` all queries stand on one graph while a thousandth of the
+orders goes and as many come; the answers after the last batch are compared. Measure with a release build.
 """
 
 from __future__ import annotations
@@ -114,6 +115,9 @@ def lowest(of: Callable[[int], Runs], numbers: list[int]) -> list[dict[str, Any]
 def live(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[dict[str, Any]]:
     """The median time of a batch: with each query alone on its graph, and with all on one."""
     lines = []
+    moved = in_duckdb(tables)
+    for batch in islice(batches(tables, 0.001, seed=1), BATCHES):
+        batch.into(moved)
     for several in [*([number] for number in numbers), numbers]:
         start = time.perf_counter()
         world = Live(tables, scale, several)
@@ -127,12 +131,16 @@ def live(tables: dict[str, pa.Table], scale: float, numbers: list[int]) -> list[
         name = f"query {several[0]}" if several != numbers else "all"
         middle = statistics.median(times) * 1e3
         lines.append({"workload": name, "engine": "a batch", "p50_ms": round(middle, 3)})
+        for number, answer in world.answers.items():
+            wrong = difference(answer.rows(), moved.sql(sql(number, scale)).fetchall())
+            if wrong:
+                lines[-1]["answer_ok"] = f"query {number}: {wrong}"
         print(f"{name:10} started in {started:6.2f} s, a batch {middle:9.3f} ms", flush=True)
     return lines
 
 
-def main() -> None:
-    """Measure, and print as it goes."""
+def main() -> int:
+    """Measure, and print as it goes. 1 if an answer is wrong."""
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("folder", type=Path)
     parse.add_argument("--scale", type=float, default=1.0)
@@ -146,20 +154,19 @@ def main() -> None:
         lines = scanned(tables, asked.scale, asked.queries, asked.folder)
     else:
         lines = (live if asked.live else static)(tables, asked.scale, asked.queries)
-    if asked.record:
-        made = {"plan": tf, "call by call": tf, "a batch": tf, "polars": pl, "duckdb": duckdb}
-        used = {line["engine"] for line in lines}
-        engines = {
-            name: {"version": module.__version__, "threads": os.cpu_count()}
-            for name, module in made.items()
-            if name in used
-        }
-        ours = [name for name in ("plan", "call by call", "a batch") if name in used]
-        run = figures.this_run(
-            f"python benches/tpch/run.py FOLDER --scale {asked.scale:g}{' --live' * asked.live}{' --scan' * asked.scan}"
-        )
-        figures.keep(asked.record, {**run, "engines": engines, "ours": ours}, lines)
+    made = {"plan": tf, "call by call": tf, "a batch": tf, "polars": pl, "duckdb": duckdb}
+    used = {line["engine"] for line in lines}
+    engines = {
+        name: {"version": module.__version__, "threads": os.cpu_count()}
+        for name, module in made.items()
+        if name in used
+    }
+    ours = [name for name in ("plan", "call by call", "a batch") if name in used]
+    run = figures.this_run(
+        f"python benches/tpch/run.py FOLDER --scale {asked.scale:g}{' --live' * asked.live}{' --scan' * asked.scan}"
+    )
+    return figures.ended(lines, name=asked.record, run={**run, "engines": engines, "ours": ours})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

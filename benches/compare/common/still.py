@@ -17,6 +17,9 @@ def main(here, family, workloads):
     ap.add_argument("--reps", type=int, default=5)
     ap.add_argument("--out", default="")
     a = ap.parse_args()
+    unknown = set(filter(None, a.only.split(","))) - set(workloads)
+    if unknown:
+        ap.error(f"no workload {', '.join(sorted(unknown))}")
     d = os.path.join(H.DATA, f"static_{a.rows}")
     ad = H.load_adapter(here, a.engine)
     t0 = time.perf_counter()

@@ -136,4 +136,4 @@ def pipeline(p, tables):
 def check(out, extra, p):
     if p == "wide200":
         return sum(len(t) for t in extra), {}
-    return len(out), checks.of_arrow(out.to_arrow(), {"sort": "v", "reverse": "id"}.get(p))
+    return len(out), checks.of_arrow(out.to_arrow(), W.ORDERS.get(p))
