@@ -66,6 +66,14 @@ class Positions(MutableMapping[str, Any]):
     """How far each source outside has been read: names, and values that JSON can say, kept with the rows.
 
     What is set inside a `Graph.transaction` is on disk together with the rows of the transaction, or not at all.
+
+    >>> import tickframe as tf
+    >>> import tempfile
+    >>> g = tf.Graph(durable=tempfile.mkdtemp())
+    >>> g.positions["exchange"] = 17
+    >>> _ = g.step()
+    >>> g.positions["exchange"], g.positions.get("elsewhere"), g.positions
+    (17, None, Positions({'exchange': 17}))
     """
 
     def __init__(self, table: KeyedTable) -> None:
@@ -148,7 +156,15 @@ class DurableParts:
 
     @property
     def durable(self) -> str | None:
-        """The folder in which durable sources keep what they store; None of a graph without one."""
+        """The folder in which durable sources keep what they store; None of a graph without one.
+
+        >>> import tickframe as tf
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = tempfile.mkdtemp()
+        >>> Path(tf.Graph(durable=folder).durable) == Path(folder), tf.Graph().durable
+        (True, None)
+        """
         path = _native.durable_path(self._native)
         return None if path is None else os.fspath(path)
 

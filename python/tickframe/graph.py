@@ -125,7 +125,12 @@ class Graph(DurableParts):
 
     @property
     def period(self) -> float:
-        """Least seconds between the starts of two automatic cycles."""
+        """Least seconds between the starts of two automatic cycles.
+
+        >>> import tickframe as tf
+        >>> tf.Graph(period=0.5).period
+        0.5
+        """
         return self._native.period
 
     @property
@@ -135,7 +140,16 @@ class Graph(DurableParts):
 
     @property
     def is_started(self) -> bool:
-        """Whether cycles run by themselves."""
+        """Whether cycles run by themselves.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> g.start()
+        >>> started = g.is_started
+        >>> g.stop()
+        >>> started, g.is_started
+        (True, False)
+        """
         return self._native.is_started
 
     def step(self) -> int:
@@ -354,7 +368,16 @@ class Graph(DurableParts):
         return "\n".join(lines)
 
     def to_dot(self) -> str:
-        """The graph as text for Graphviz: ``dot -Tsvg``. Failed tables are red."""
+        """The graph as text for Graphviz: ``dot -Tsvg``. Failed tables are red.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> positive = t.filter(tf.col("x") > 0)
+        >>> text = g.to_dot()
+        >>> text.splitlines()[0], "->" in text
+        ('digraph tickframe {', True)
+        """
         return self._native.draw(mermaid=False)
 
     def to_mermaid(self) -> str:
@@ -396,7 +419,12 @@ class _Transaction(AbstractContextManager[None]):
 
 
 def default_graph() -> Graph:
-    """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``."""
+    """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``.
+
+    >>> import tickframe as tf
+    >>> tf.default_graph() is tf.default_graph(), isinstance(tf.default_graph(), tf.Graph)
+    (True, True)
+    """
     global _default  # noqa: PLW0603 - one per process is what it is for
     with _default_lock:
         if _default is None:

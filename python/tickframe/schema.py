@@ -54,7 +54,12 @@ class Schema(Mapping[str, DataType]):
         return made
 
     def names(self) -> list[str]:
-        """Column names, in order."""
+        """Column names, in order.
+
+        >>> import tickframe as tf
+        >>> tf.Schema({"sym": str, "px": float}).names()
+        ['sym', 'px']
+        """
         return list(self._columns)
 
     def dtypes(self) -> list[DataType]:

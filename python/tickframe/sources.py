@@ -107,7 +107,16 @@ class _SourceTable(Table):
             by.begins(self, graph)
 
     def fail(self, error: BaseException) -> None:
-        """Let the table fail in the next step, with `error` as the cause; its descendants fail with it."""
+        """Let the table fail in the next step, with `error` as the cause; its descendants fail with it.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> doubled = t.with_columns(y=tf.col("x") * 2)
+        >>> t.fail(ConnectionError("the feed is gone"))
+        >>> _ = t.graph.step()
+        >>> t.is_failed, doubled.is_failed
+        (True, True)
+        """
         if not isinstance(error, BaseException):
             raise TypeError(f"fail: give the error that is the cause, ValueError(...), not {named(error)}")
         self._source.fail(error)
