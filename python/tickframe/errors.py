@@ -164,7 +164,7 @@ class UdfError(TickframeError, RuntimeError):
 
 
 class TableFailedError(TickframeError, RuntimeError):
-    """A table failed in an earlier step, or hangs below one that did. ``__cause__`` is the root error."""
+    """A table failed in an earlier step, or depends on one that did. ``__cause__`` is the root error."""
 
     step: int
     """The step in which it failed."""

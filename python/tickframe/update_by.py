@@ -357,7 +357,7 @@ def _by_time(
     text(stamp, name, "ts_col")
     nanos = nanoseconds(time, f"{name}: decay_time")
     if nanos <= 0:
-        raise ValueError(f"{name}: decay_time must be longer than nothing, not {short(time)}")
+        raise ValueError(f"{name}: decay_time must be positive, not {short(time)}")
     clock: dict[str, object] = {"stamp": stamp, "nanos": float(nanos)}
     given: object = time
     if not isinstance(given, str) and hasattr(given, "__float__"):
