@@ -284,6 +284,16 @@ class DurableParts:
 
         What is queued comes in a last step. Durable sources take nothing more; tables stay readable. Closing again does nothing.
 
+        >>> import tickframe as tf
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> g = tf.Graph(durable=folder)
+        >>> t = tf.append_table({"x": int}, name="trades", durable=True, graph=g)
+        >>> _ = t.append({"x": 1})
+        >>> g.close()
+        >>> tf.restore(folder).tables["trades"].to_dict()
+        {'x': [1]}
+
         Raises:
             StorageError: something could not be written.
         """

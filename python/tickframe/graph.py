@@ -175,7 +175,15 @@ class Graph(DurableParts):
         self._native.start()
 
     def stop(self) -> None:
-        """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile."""
+        """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> g.start()
+        >>> g.stop()
+        >>> g.is_started, g.step() > 0
+        (False, True)
+        """
         self._native.stop()
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -271,7 +279,18 @@ class Graph(DurableParts):
             held.release()
 
     def snapshot(self, *tables: Table) -> list[Table]:
-        """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle."""
+        """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> total = t.select(tf.col("x").sum())
+        >>> for x in (1, 2):
+        ...     held = g.snapshot(t, total)
+        ...     _ = t.append({"x": x}), g.step()
+        >>> [each.rows() for each in held], total.rows()
+        ([[(1,)], [(1,)]], [(3,)])
+        """
         for table in tables:
             if not is_table(table):
                 raise TypeError(f"snapshot: takes tables, one by one, not {type(table).__name__}: snapshot(a, b)")
@@ -279,6 +298,14 @@ class Graph(DurableParts):
 
     def counters(self) -> dict[str, int]:
         """What the graph counts.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> positive = t.filter(tf.col("x") > 0)
+        >>> _ = t.append({"x": 1}), g.step()
+        >>> g.counters()["nodes"], g.counters()["cycles"]
+        (2, 1)
 
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is

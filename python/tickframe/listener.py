@@ -52,7 +52,17 @@ class Update:
 
     @property
     def step(self) -> int:
-        """The step that made the change."""
+        """The step that made the change.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> seen = []
+        >>> held = t.subscribe(seen.append)
+        >>> _ = t.graph.step()
+        >>> _ = t.append({"x": 1}), t.graph.step()
+        >>> [update.step for update in seen]
+        [2]
+        """
         return self._native.step
 
     @property

@@ -125,13 +125,24 @@ class PartitionedTable:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph that it lives in; None of a static one."""
+        """The graph that it lives in; None of a static one.
+
+        >>> import tickframe as tf
+        >>> live = tf.append_table({"sym": str}, graph=tf.Graph())
+        >>> live.partition_by("sym").graph == live.graph, tf.table({"sym": ["A"]}).partition_by("sym").graph
+        (True, None)
+        """
         graph = _native.graph_of(self._native.set())
         return None if graph is None else Graph._of(graph)
 
     @property
     def schema(self) -> Schema:
-        """The columns of every constituent."""
+        """The columns of every constituent.
+
+        >>> import tickframe as tf
+        >>> tf.table({"sym": ["A"], "px": [1.5]}).partition_by("sym", drop_keys=True).schema
+        Schema({'px': Float64})
+        """
         return Schema._of(self._native.template().schema())
 
     @property

@@ -63,7 +63,12 @@ class Schema(Mapping[str, DataType]):
         return list(self._columns)
 
     def dtypes(self) -> list[DataType]:
-        """Column types, in order."""
+        """Column types, in order.
+
+        >>> import tickframe as tf
+        >>> tf.Schema({"sym": str, "px": float}).dtypes()
+        [String, Float64]
+        """
         return list(self._columns.values())
 
     def __getitem__(self, name: str) -> DataType:

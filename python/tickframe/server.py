@@ -177,7 +177,14 @@ class Server:
         return self._native.counters or {}
 
     def stop(self) -> None:
-        """End all calls, sessions and threads, and let the tables go. A second call does nothing."""
+        """End all calls, sessions and threads, and let the tables go. A second call does nothing.
+
+        >>> import tickframe as tf
+        >>> srv = tf.serve({"t": tf.table({"x": [1]})})
+        >>> srv.stop()
+        >>> srv.counters
+        {}
+        """
         if self._kept is not None:
             self._kept.forget()
         self._native.stop()
