@@ -67,13 +67,13 @@ class Positions(MutableMapping[str, Any]):
 
     What is set inside a `Graph.transaction` is on disk together with the rows of the transaction, or not at all.
 
-    >>> import tickframe as tf
-    >>> import tempfile
-    >>> g = tf.Graph(durable=tempfile.mkdtemp())
-    >>> g.positions["exchange"] = 17
-    >>> _ = g.step()
-    >>> g.positions["exchange"], g.positions.get("elsewhere"), g.positions
-    (17, None, Positions({'exchange': 17}))
+    >>> import tempfile, tickframe as tf
+    >>> with tempfile.TemporaryDirectory() as folder, tf.Graph(durable=folder) as g:
+    ...     g.positions["exchange"] = 17
+    ...     _ = g.step()
+    ...     found = g.positions["exchange"], g.positions.get("elsewhere"), repr(g.positions)
+    >>> found
+    (17, None, "Positions({'exchange': 17})")
     """
 
     def __init__(self, table: KeyedTable) -> None:
@@ -158,11 +158,10 @@ class DurableParts:
     def durable(self) -> str | None:
         """The folder in which durable sources keep what they store; None of a graph without one.
 
-        >>> import tickframe as tf
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = tempfile.mkdtemp()
-        >>> Path(tf.Graph(durable=folder).durable) == Path(folder), tf.Graph().durable
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder, tf.Graph(durable=folder) as g:
+        ...     kept = pathlib.Path(g.durable) == pathlib.Path(folder)
+        >>> kept, tf.Graph().durable
         (True, None)
         """
         path = _native.durable_path(self._native)
@@ -284,14 +283,15 @@ class DurableParts:
 
         What is queued comes in a last step. Durable sources take nothing more; tables stay readable. Closing again does nothing.
 
-        >>> import tickframe as tf
-        >>> import tempfile
-        >>> folder = tempfile.mkdtemp()
-        >>> g = tf.Graph(durable=folder)
-        >>> t = tf.append_table({"x": int}, name="trades", durable=True, graph=g)
-        >>> _ = t.append({"x": 1})
-        >>> g.close()
-        >>> tf.restore(folder).tables["trades"].to_dict()
+        >>> import tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     g = tf.Graph(durable=folder)
+        ...     t = tf.append_table({"x": int}, name="trades", durable=True, graph=g)
+        ...     _ = t.append({"x": 1})
+        ...     g.close()
+        ...     with tf.restore(folder) as again:
+        ...         rows = again.tables["trades"].to_dict()
+        >>> rows
         {'x': [1]}
 
         Raises:

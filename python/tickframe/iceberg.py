@@ -22,17 +22,17 @@ __all__ = ["read_iceberg"]
 def read_iceberg(source: Any, *, snapshot_id: int | None = None, columns: Sequence[str] | None = None) -> Table:
     """A static table of an Iceberg table, as of a snapshot. Needs pyiceberg.
 
-    >>> import tickframe as tf
-    >>> import tempfile
+    >>> import tempfile, tickframe as tf
     >>> import pyarrow as pa
     >>> from pyiceberg.catalog.sql import SqlCatalog
-    >>> folder = tempfile.mkdtemp()
-    >>> catalog = SqlCatalog("local", uri="sqlite://", warehouse="file://" + folder)
-    >>> catalog.create_namespace("shop")
-    >>> rows = pa.table({"sym": ["A", "B"], "n": [1, 2]})
-    >>> orders = catalog.create_table("shop.orders", schema=rows.schema)
-    >>> orders.append(rows)
-    >>> tf.read_iceberg(orders, columns=["n"]).to_dict()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     catalog = SqlCatalog("local", uri="sqlite://", warehouse="file://" + folder)
+    ...     catalog.create_namespace("shop")
+    ...     rows = pa.table({"sym": ["A", "B"], "n": [1, 2]})
+    ...     orders = catalog.create_table("shop.orders", schema=rows.schema)
+    ...     orders.append(rows)
+    ...     t = tf.read_iceberg(orders, columns=["n"])
+    >>> t.to_dict()
     {'n': [1, 2]}
 
     Args:

@@ -217,14 +217,13 @@ class FileTable(_SourceTable):
     def refresh(self) -> int:
         """Look for files that came: their rows come with the next step.
 
-        >>> import tickframe as tf
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> tf.table({"x": [1]}).write_parquet(folder / "1.parquet")
-        >>> t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
-        >>> tf.table({"x": [2]}).write_parquet(folder / "2.parquet")
-        >>> t.refresh(), t.graph.step() > 0, t.to_dict()
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.table({"x": [1]}).write_parquet(pathlib.Path(folder, "1.parquet"))
+        ...     t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
+        ...     tf.table({"x": [2]}).write_parquet(pathlib.Path(folder, "2.parquet"))
+        ...     found = t.refresh(), t.graph.step() > 0, t.to_dict()
+        >>> found
         (1, True, {'x': [1, 2]})
 
         Returns:
@@ -239,15 +238,14 @@ class FileTable(_SourceTable):
     def close(self) -> None:
         """Look for no more files; what was read comes with the next step, and then the table stays as it is.
 
-        >>> import tickframe as tf
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> tf.table({"x": [1]}).write_parquet(folder / "1.parquet")
-        >>> t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
-        >>> t.close()
-        >>> _ = t.graph.step()
-        >>> t.is_closed, t.to_dict()
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.table({"x": [1]}).write_parquet(pathlib.Path(folder, "1.parquet"))
+        ...     t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
+        ...     t.close()
+        ...     _ = t.graph.step()
+        ...     found = t.is_closed, t.to_dict()
+        >>> found
         (True, {'x': [1]})
         """
         self._followed.end()
