@@ -92,7 +92,13 @@ def avg(*columns: str | list[str]) -> list[Expr]:
 
 
 def min_(*columns: str | list[str]) -> list[Expr]:
-    """Least values."""
+    """Least values.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+    >>> t.agg_by(tf.agg.min_("least = x"), by="k").rows()
+    [('a', -1), ('b', 2)]
+    """
     return _each(columns, Expr.min)
 
 
@@ -102,37 +108,83 @@ def max_(*columns: str | list[str]) -> list[Expr]:
 
 
 def std(*columns: str | list[str]) -> list[Expr]:
-    """Standard deviations (one degree of freedom less)."""
+    """Standard deviations (one degree of freedom less).
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+    >>> t.agg_by(tf.agg.std("spread = x"), by="k").rows()
+    [('a', 2.0), ('b', None)]
+    """
     return _each(columns, Expr.std)
 
 
 def var(*columns: str | list[str]) -> list[Expr]:
-    """Variances (one degree of freedom less)."""
+    """Variances (one degree of freedom less).
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+    >>> t.agg_by(tf.agg.var("spread = x"), by="k").rows()
+    [('a', 4.0), ('b', None)]
+    """
     return _each(columns, Expr.var)
 
 
 def product(*columns: str | list[str]) -> list[Expr]:
-    """Products; null of no value."""
+    """Products; null of no value.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+    >>> t.agg_by(tf.agg.product("x"), by="k").rows()
+    [('a', -3), ('b', 2)]
+    """
     return _each(columns, Expr.product)
 
 
 def freeze(*columns: str | list[str]) -> list[Expr]:
-    """Values of the row that was first as the group came: they stay while the group has rows."""
+    """Values of the row that was first as the group came: they stay while the group has rows.
+
+    >>> import tickframe as tf
+    >>> t = tf.keyed_table({"id": int, "k": str, "x": int}, key="id", graph=tf.Graph())
+    >>> frozen = t.agg_by([tf.agg.freeze("began = x"), tf.agg.last("is = x")], by="k")
+    >>> for x in (1, 2):
+    ...     _ = t.upsert({"id": 1, "k": "a", "x": x})
+    ...     _ = t.graph.step()
+    >>> frozen.rows()
+    [('a', 1, 2)]
+    """
     return _each(columns, Expr.freeze)
 
 
 def first(*columns: str | list[str]) -> list[Expr]:
-    """Values of the first row."""
+    """Values of the first row.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+    >>> t.agg_by(tf.agg.first("x"), by="k").rows()
+    [('a', 3), ('b', 2)]
+    """
     return _each(columns, Expr.first)
 
 
 def last(*columns: str | list[str]) -> list[Expr]:
-    """Values of the last row."""
+    """Values of the last row.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+    >>> t.agg_by(tf.agg.last("x"), by="k").rows()
+    [('a', -1), ('b', 2)]
+    """
     return _each(columns, Expr.last)
 
 
 def abs_sum(*columns: str | list[str]) -> list[Expr]:
-    """Sums of the values without their signs."""
+    """Sums of the values without their signs.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+    >>> t.agg_by(tf.agg.abs_sum("moved = x"), by="k").rows()
+    [('a', 4), ('b', 2)]
+    """
     return _each(columns, Expr.abs_sum)
 
 
@@ -148,17 +200,35 @@ def weighted_avg(weight: str, *columns: str | list[str]) -> list[Expr]:
 
 
 def weighted_sum(weight: str, *columns: str | list[str]) -> list[Expr]:
-    """Sums of each value times its weight."""
+    """Sums of each value times its weight.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "x": [10, 20], "size": [3, 1]})
+    >>> t.agg_by(tf.agg.weighted_sum("size", "value = x"), by="k").rows()
+    [('a', 50.0)]
+    """
     return _each(columns, lambda of: of.weighted_sum(weight))
 
 
 def weighted_var(weight: str, *columns: str | list[str]) -> list[Expr]:
-    """Variances in which each value counts as much as its weight, as `Expr.weighted_var` has them."""
+    """Variances in which each value counts as much as its weight, as `Expr.weighted_var` has them.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "x": [10, 20], "size": [3, 1]})
+    >>> t.agg_by(tf.agg.weighted_var("size", "spread = x"), by="k").rows()
+    [('a', 50.0)]
+    """
     return _each(columns, lambda of: of.weighted_var(weight))
 
 
 def weighted_std(weight: str, *columns: str | list[str]) -> list[Expr]:
-    """Standard deviations in which each value counts as much as its weight."""
+    """Standard deviations in which each value counts as much as its weight.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "x": [10, 20], "size": [3, 1]})
+    >>> t.agg_by(tf.agg.weighted_std("size", "spread = x"), by="k").rows()
+    [('a', 7.0710678118654755)]
+    """
     return _each(columns, lambda of: of.weighted_std(weight))
 
 
@@ -184,32 +254,68 @@ def median(*columns: str | list[str]) -> list[Expr]:
 
 
 def pct(percentile: float, *columns: str | list[str]) -> list[Expr]:
-    """Values at a part of the way from the least, 0, to the greatest, 1; the nearest there is."""
+    """Values at a part of the way from the least, 0, to the greatest, 1; the nearest there is.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a"] * 11, "x": list(range(11))})
+    >>> t.agg_by([tf.agg.pct(0.0, "least = x"), tf.agg.pct(0.9, "high = x")], by="k").rows()
+    [('a', 0.0, 9.0)]
+    """
     return _each(columns, lambda of: of.quantile(percentile))
 
 
 def approx_quantile(quantile: float, *columns: str | list[str]) -> list[Expr]:
-    """As `pct`, of the right rank and off by less than 1/512 of the value, in little memory."""
+    """As `pct`, of the right rank and off by less than 1/512 of the value, in little memory.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a"] * 11, "x": list(range(11))})
+    >>> t.agg_by(tf.agg.approx_quantile(0.9, "high = x"), by="k").rows()
+    [('a', 9.015625)]
+    """
     return _each(columns, lambda of: of.approx_quantile(quantile))
 
 
 def approx_n_unique(*columns: str | list[str]) -> list[Expr]:
-    """About how many distinct values there are, as `Expr.approx_n_unique` has it."""
+    """About how many distinct values there are, as `Expr.approx_n_unique` has it.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a"], "x": [7, 7, 8]})
+    >>> t.agg_by(tf.agg.approx_n_unique("about = x"), by="k").rows()
+    [('a', 2)]
+    """
     return _each(columns, Expr.approx_n_unique)
 
 
 def count_distinct(*columns: str | list[str], count_nulls: bool = False) -> list[Expr]:
-    """How many distinct values there are; null is one of them only with `count_nulls`."""
+    """How many distinct values there are; null is one of them only with `count_nulls`.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a"], "x": [7, 7, None]})
+    >>> t.agg_by([tf.agg.count_distinct("n = x"), tf.agg.count_distinct("m = x", count_nulls=True)], by="k").rows()
+    [('a', 1, 2)]
+    """
     return _each(columns, Expr.n_unique if count_nulls else Expr.count_distinct)
 
 
 def distinct(*columns: str | list[str]) -> list[Expr]:
-    """The distinct values in order, as a list without null."""
+    """The distinct values in order, as a list without null.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "a"], "x": [8, 7, 8]})
+    >>> t.agg_by(tf.agg.distinct("x"), by="k").rows()
+    [('a', [7, 8])]
+    """
     return _each(columns, lambda of: of.implode().list.drop_nulls().list.unique().list.sort())
 
 
 def unique(*columns: str | list[str], non_unique_sentinel: object = None) -> list[Expr]:
-    """The one distinct value; the sentinel if there are several, null if there is none."""
+    """The one distinct value; the sentinel if there are several, null if there is none.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a", "b", "b"], "x": [7, 7, 7, 8]})
+    >>> t.agg_by(tf.agg.unique("x", non_unique_sentinel=-1), by="k").rows()
+    [('a', 7), ('b', -1)]
+    """
     return _each(columns, lambda of: of.only(non_unique_sentinel))
 
 
@@ -219,12 +325,24 @@ def group(*columns: str | list[str]) -> list[Expr]:
 
 
 def sorted_first(order_by: str, *columns: str | list[str]) -> list[Expr]:
-    """Values of the row that is first in the order of a column."""
+    """Values of the row that is first in the order of a column.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "at": [2, 1], "px": [1.5, 2.5]})
+    >>> t.agg_by(tf.agg.sorted_first("at", "open = px"), by="k").rows()
+    [('a', 2.5)]
+    """
     return _each(columns, lambda of: of.first(order_by=order_by))
 
 
 def sorted_last(order_by: str, *columns: str | list[str]) -> list[Expr]:
-    """Values of the row that is last in the order of a column."""
+    """Values of the row that is last in the order of a column.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"k": ["a", "a"], "at": [2, 1], "px": [1.5, 2.5]})
+    >>> t.agg_by(tf.agg.sorted_last("at", "close = px"), by="k").rows()
+    [('a', 1.5)]
+    """
     return _each(columns, lambda of: of.last(order_by=order_by))
 
 

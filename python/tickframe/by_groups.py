@@ -218,6 +218,11 @@ class ByGroups:
     def abs_sum_by(self, by: Names | None = None) -> Table:
         """The sum of the absolute values of each other column, one row a group.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+        >>> t.abs_sum_by("k").rows()
+        [('a', 4), ('b', 2)]
+
         Args:
             by: as in `sum_by`.
         """
@@ -233,6 +238,11 @@ class ByGroups:
 
     def min_by(self, by: Names | None = None) -> Table:
         """The least value of each other column, one row a group.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+        >>> t.min_by("k").rows()
+        [('a', -1), ('b', 2)]
 
         Args:
             by: as in `sum_by`.
@@ -250,6 +260,11 @@ class ByGroups:
     def median_by(self, by: Names | None = None) -> Table:
         """The value in the middle of each other column, one row a group.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, -1, 2]})
+        >>> t.median_by("k").rows()
+        [('a', 1.0), ('b', 2.0)]
+
         Args:
             by: as in `sum_by`.
         """
@@ -258,6 +273,11 @@ class ByGroups:
     def std_by(self, by: Names | None = None) -> Table:
         """The standard deviation of each other column, one row a group.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+        >>> t.std_by("k").rows()
+        [('a', 2.0), ('b', None)]
+
         Args:
             by: as in `sum_by`.
         """
@@ -265,6 +285,11 @@ class ByGroups:
 
     def var_by(self, by: Names | None = None) -> Table:
         """The variance of each other column, one row a group.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+        >>> t.var_by("k").rows()
+        [('a', 4.0), ('b', None)]
 
         Args:
             by: as in `sum_by`.
@@ -316,6 +341,11 @@ class ByGroups:
     def weighted_avg_by(self, wcol: str, by: Names | None = None) -> Table:
         """The mean of each other column, weighted by this one, one row a group.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a"], "x": [10, 20], "size": [3, 1]})
+        >>> t.weighted_avg_by("size", "k").rows()
+        [('a', 12.5)]
+
         Args:
             wcol: the column of weights.
             by: as in `sum_by`.
@@ -324,6 +354,11 @@ class ByGroups:
 
     def weighted_sum_by(self, wcol: str, by: Names | None = None) -> Table:
         """The sum of each other column times this one, one row a group.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a"], "x": [10, 20], "size": [3, 1]})
+        >>> t.weighted_sum_by("size", "k").rows()
+        [('a', 50.0)]
 
         Args:
             wcol: the column of weights.

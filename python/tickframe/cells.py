@@ -47,7 +47,12 @@ class Cells:
     __slots__ = ()
 
     def limit(self, n: int = 5) -> Table:
-        """The first `n` rows: `head`, by another name."""
+        """The first `n` rows: `head`, by another name.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [3, 1, 2]}).limit(2).to_dict()
+        {'x': [3, 1]}
+        """
         return itself(self).head(n)
 
     def with_row_index(self, name: str = "index", offset: int = 0) -> Table:

@@ -50,7 +50,12 @@ class Column:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Its name.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [3, 1]})["x"].name
+        'x'
+        """
         return self._native.name
 
     @property
@@ -97,7 +102,12 @@ class Column:
         return self._native.to_list(on_precision_loss)
 
     def to_numpy(self) -> Any:
-        """Its cells as a NumPy array; numbers with nulls become floats with NaN, anything else objects. Needs numpy."""
+        """Its cells as a NumPy array; numbers with nulls become floats with NaN, anything else objects. Needs numpy.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [3, None, 1]})["x"].to_numpy()
+        array([ 3., nan,  1.])
+        """
         numpy = optional("numpy", "to_numpy()", "numpy")
         kind = self.dtype
         if kind.is_numeric and self._native.null_count() == 0 and (kind.is_integer or kind.is_float):

@@ -180,6 +180,10 @@ def _check(name: str, value: Any) -> None:
 class Config:
     """Settings for a ``with`` block.
 
+    >>> import tickframe as tf
+    >>> "memory" in tf.Config.NAMES
+    True
+
     Args:
         rows: most rows shown by ``repr``.
         columns: most columns shown by ``repr``.

@@ -86,6 +86,10 @@ def _named(made: NativeTable, name: str | None) -> Table:
 def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None, *, name: str | None = None) -> Table:
     """A static table of rows: dicts, dataclasses or named tuples; a missing key is null.
 
+    >>> import tickframe as tf
+    >>> tf.from_dicts([{"sym": "A", "px": 1.5}, {"sym": "B"}]).rows()
+    [('A', 1.5), ('B', None)]
+
     Args:
         rows: what has the values of a row by name.
         schema: the types wanted; only widening that loses nothing is done.
@@ -99,6 +103,11 @@ def from_dicts(rows: Iterable[object], schema: SchemaLike | None = None, *, name
 @checked
 def from_arrow(data: object, *, copy: bool | None = None, name: str | None = None) -> Table:
     """A static table of anything that speaks the Arrow capsule protocol.
+
+    >>> import tickframe as tf
+    >>> import pyarrow as pa
+    >>> tf.from_arrow(pa.table({"sym": ["A", "B"], "px": [1.5, 2.5]})).rows()
+    [('A', 1.5), ('B', 2.5)]
 
     Args:
         data: has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
@@ -118,6 +127,11 @@ def from_polars(frame: polars.DataFrame | polars.Series, *, name: str | None = N
     """A static table of a polars frame, or of a series that has a name; a lazy frame has to be collected first.
 
     Its memory is not copied.
+
+    >>> import tickframe as tf
+    >>> import polars as pl
+    >>> tf.from_polars(pl.DataFrame({"sym": ["A", "B"], "px": [1.5, 2.5]})).rows()
+    [('A', 1.5), ('B', 2.5)]
 
     Args:
         frame: the frame or series.

@@ -134,6 +134,15 @@ class _Controlled:
 class Filter(_Controlled):
     """A filter whose order or side effects matter. Stands wherever a filter does.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2]})
+    >>> seen = []
+    >>> def first_two(x: int) -> bool:
+    ...     seen.append(x)
+    ...     return len(seen) <= 2
+    >>> t.where(tf.Filter("first_two(x)").with_serial()).to_dict()
+    {'x': [3, 1]}
+
     Args:
         item: a Boolean expression, or a formula.
     """

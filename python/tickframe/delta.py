@@ -36,6 +36,15 @@ def read_delta(source: object, *, version: int | None = None, columns: Sequence[
 
     Rows that deletion vectors take out are left out. The order of rows is that of the files, by their time.
 
+    >>> import tempfile, tickframe as tf
+    >>> from deltalake import write_deltalake
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for n in (1, 2):
+    ...         write_deltalake(folder, tf.table({"sym": ["A"], "n": [n]}).to_arrow(), mode="append")
+    ...     first, newest = tf.read_delta(folder, version=0), tf.read_delta(folder, columns=["n"])
+    >>> first.rows(), newest.height
+    ([('A', 1)], 2)
+
     Args:
         source: the path or address of the table.
         version: which; the newest without it.

@@ -117,22 +117,42 @@ class DataType:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether arithmetic is defined: integers, floats, decimals."""
+        """Whether arithmetic is defined: integers, floats, decimals.
+
+        >>> import tickframe as tf
+        >>> tf.Float64.is_numeric, tf.Decimal(10, 2).is_numeric, tf.Duration().is_numeric
+        (True, True, False)
+        """
         return str(self._spec[0]).startswith(("int", "uint", "float", "decimal")) and self._spec[0] != "interval"
 
     @property
     def is_integer(self) -> bool:
-        """Whether the cells are whole numbers."""
+        """Whether the cells are whole numbers.
+
+        >>> import tickframe as tf
+        >>> tf.UInt8.is_integer, tf.Float64.is_integer
+        (True, False)
+        """
         return str(self._spec[0]).startswith(("int", "uint")) and self._spec[0] != "interval"
 
     @property
     def is_float(self) -> bool:
-        """Whether the cells are IEEE floats."""
+        """Whether the cells are IEEE floats.
+
+        >>> import tickframe as tf
+        >>> tf.Float32.is_float, tf.Decimal(10, 2).is_float
+        (True, False)
+        """
         return str(self._spec[0]).startswith("float")
 
     @property
     def is_temporal(self) -> bool:
-        """Whether the cells are dates, times, instants or durations."""
+        """Whether the cells are dates, times, instants or durations.
+
+        >>> import tickframe as tf
+        >>> tf.Date.is_temporal, tf.Duration().is_temporal, tf.Int64.is_temporal
+        (True, True, False)
+        """
         return str(self._spec[0]) in {"date32", "date64", "time32", "time64", "timestamp", "duration"}
 
 
@@ -221,12 +241,22 @@ class Datetime(DataType):
 
     @property
     def unit(self) -> str:
-        """The declared unit."""
+        """The declared unit.
+
+        >>> import tickframe as tf
+        >>> tf.Datetime("ms", "UTC").unit
+        'ms'
+        """
         return str(self._spec[1])
 
     @property
     def zone(self) -> str | None:
-        """The zone, or None."""
+        """The zone, or None.
+
+        >>> import tickframe as tf
+        >>> tf.Datetime("ms", "UTC").zone, tf.Datetime().zone
+        ('UTC', None)
+        """
         return None if self._spec[2] is None else str(self._spec[2])
 
     def __repr__(self) -> str:
@@ -247,7 +277,12 @@ class Duration(DataType):
 
     @property
     def unit(self) -> str:
-        """The declared unit."""
+        """The declared unit.
+
+        >>> import tickframe as tf
+        >>> tf.Duration("us").unit
+        'us'
+        """
         return str(self._spec[1])
 
     def __repr__(self) -> str:
@@ -255,7 +290,13 @@ class Duration(DataType):
 
 
 class Decimal(DataType):
-    """An exact decimal number of at most ``precision`` digits, ``scale`` of them after the point."""
+    """An exact decimal number of at most ``precision`` digits, ``scale`` of them after the point.
+
+    >>> import tickframe as tf
+    >>> import decimal
+    >>> tf.table({"paid": [decimal.Decimal("1.25")]}).cast({"paid": tf.Decimal(10, 2)}).schema
+    Schema({'paid': Decimal(10, 2)})
+    """
 
     __slots__ = ()
     _NARROW: ClassVar[int] = 38
@@ -277,7 +318,12 @@ class Decimal(DataType):
 
 
 class Interval(DataType):
-    """A calendar period: months, days and nanoseconds, equal field by field, without order."""
+    """A calendar period: months, days and nanoseconds, equal field by field, without order.
+
+    >>> import tickframe as tf
+    >>> tf.Interval() == tf.Interval, tf.Interval().is_temporal
+    (True, False)
+    """
 
     __slots__ = ()
 
@@ -286,7 +332,12 @@ class Interval(DataType):
 
 
 class FixedBinary(DataType):
-    """Binary cells of one width."""
+    """Binary cells of one width.
+
+    >>> import tickframe as tf
+    >>> tf.append_table({"id": tf.FixedBinary(16)}, graph=tf.Graph()).schema
+    Schema({'id': FixedBinary(16)})
+    """
 
     __slots__ = ()
 
@@ -315,7 +366,12 @@ class List(DataType):
 
     @property
     def inner(self) -> DataType:
-        """The type of the elements."""
+        """The type of the elements.
+
+        >>> import tickframe as tf
+        >>> tf.List(tf.List(int)).inner
+        List(Int64)
+        """
         return _inner(self._spec[1])
 
     def _meaning(self) -> object:
@@ -336,7 +392,12 @@ class Array(DataType):
 
     @property
     def inner(self) -> DataType:
-        """The type of the elements."""
+        """The type of the elements.
+
+        >>> import tickframe as tf
+        >>> tf.Array(float, 3).inner
+        Float64
+        """
         return _inner(self._spec[1])
 
     def __repr__(self) -> str:
@@ -353,7 +414,12 @@ class Struct(DataType):
 
     @property
     def fields(self) -> dict[str, DataType]:
-        """Name and type of each field, in order."""
+        """Name and type of each field, in order.
+
+        >>> import tickframe as tf
+        >>> tf.Struct({"row": int, "name": str}).fields["name"]
+        String
+        """
         pairs = self._spec[1]
         return {str(name): _inner(spec) for name, spec in pairs} if isinstance(pairs, tuple) else {}
 
@@ -362,7 +428,12 @@ class Struct(DataType):
 
 
 class Map(DataType):
-    """Pairs of key and value per cell; passed on, never compared."""
+    """Pairs of key and value per cell; passed on, never compared.
+
+    >>> import tickframe as tf
+    >>> tf.append_table({"tags": tf.Map(str, int)}, graph=tf.Graph()).schema
+    Schema({'tags': Map(String, Int64)})
+    """
 
     __slots__ = ()
 
@@ -387,7 +458,12 @@ class Dictionary(DataType):
 
     @property
     def inner(self) -> DataType:
-        """The type of the values."""
+        """The type of the values.
+
+        >>> import tickframe as tf
+        >>> tf.Dictionary(str).inner
+        String
+        """
         return _inner(self._spec[2])
 
     def __repr__(self) -> str:
@@ -395,7 +471,14 @@ class Dictionary(DataType):
 
 
 class Object(DataType):
-    """An Arrow type that tickframe carries and exports without looking inside."""
+    """An Arrow type that tickframe carries and exports without looking inside.
+
+    >>> import tickframe as tf
+    >>> import pyarrow as pa
+    >>> schema = tf.from_arrow(pa.table({"at": pa.array([], pa.list_view(pa.int64()))})).schema
+    >>> schema["at"], schema["at"] == tf.Object
+    (Object('ListView(Int64)'), True)
+    """
 
     __slots__ = ()
 

@@ -66,6 +66,14 @@ class Positions(MutableMapping[str, Any]):
     """How far each source outside has been read: names, and values that JSON can say, kept with the rows.
 
     What is set inside a `Graph.transaction` is on disk together with the rows of the transaction, or not at all.
+
+    >>> import tempfile, tickframe as tf
+    >>> with tempfile.TemporaryDirectory() as folder, tf.Graph(durable=folder) as g:
+    ...     g.positions["exchange"] = 17
+    ...     _ = g.step()
+    ...     found = g.positions["exchange"], g.positions.get("elsewhere"), repr(g.positions)
+    >>> found
+    (17, None, "Positions({'exchange': 17})")
     """
 
     def __init__(self, table: KeyedTable) -> None:
@@ -148,7 +156,14 @@ class DurableParts:
 
     @property
     def durable(self) -> str | None:
-        """The folder in which durable sources keep what they store; None of a graph without one."""
+        """The folder in which durable sources keep what they store; None of a graph without one.
+
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder, tf.Graph(durable=folder) as g:
+        ...     kept = pathlib.Path(g.durable) == pathlib.Path(folder)
+        >>> kept, tf.Graph().durable
+        (True, None)
+        """
         path = _native.durable_path(self._native)
         return None if path is None else os.fspath(path)
 
@@ -267,6 +282,17 @@ class DurableParts:
         """Stop the graph, wait until what its durable sources stored is on disk, and let its folder go.
 
         What is queued comes in a last step. Durable sources take nothing more; tables stay readable. Closing again does nothing.
+
+        >>> import tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     g = tf.Graph(durable=folder)
+        ...     t = tf.append_table({"x": int}, name="trades", durable=True, graph=g)
+        ...     _ = t.append({"x": 1})
+        ...     g.close()
+        ...     with tf.restore(folder) as again:
+        ...         rows = again.tables["trades"].to_dict()
+        >>> rows
+        {'x': [1]}
 
         Raises:
             StorageError: something could not be written.

@@ -55,6 +55,14 @@ def _cut(message: str) -> str:
 class TickframeError(Exception):
     """The base of every error of this package.
 
+    >>> import tickframe as tf
+    >>> try:
+    ...     tf.table({"x": [1]}).sort("y")
+    ... except tf.errors.TickframeError as error:
+    ...     caught = type(error).__name__
+    >>> caught
+    'ColumnNotFoundError'
+
     Args:
         message: the whole text; it names the operation and the column.
         **facts: what the class carries beside its text, kept as attributes of the same name.
@@ -79,15 +87,36 @@ class ColumnNotFoundError(TickframeError, KeyError):
 
 
 class SchemaError(TickframeError):
-    """Schemas that do not fit: a column is missing, extra, of another length, or changed its type."""
+    """Schemas that do not fit: a column is missing, extra, of another length, or changed its type.
+
+    >>> import tickframe as tf
+    >>> tf.concat([tf.table({"x": [1]}), tf.table({"y": [1]})])
+    Traceback (most recent call last):
+        ...
+    tickframe.errors.SchemaError: concat: table 1 has a column "y" that table 0 has not
+    """
 
 
 class DuplicateError(SchemaError):
-    """A column name would be produced twice."""
+    """A column name would be produced twice.
+
+    >>> import tickframe as tf
+    >>> tf.table({"x": [1], "y": [2]}).select(tf.col("x"), tf.col("y").alias("x"))
+    Traceback (most recent call last):
+        ...
+    tickframe.errors.DuplicateError: select: column "x" would appear twice; rename one of them (alias, suffix, "New = Old")
+    """
 
 
 class TypeMismatchError(TickframeError, TypeError):
-    """Types that do not fit: ``str + int``, a filter that is not Boolean, an unsafe widening."""
+    """Types that do not fit: ``str + int``, a filter that is not Boolean, an unsafe widening.
+
+    >>> import tickframe as tf
+    >>> tf.table({"name": ["A"]}).with_columns(n=tf.col("name") + 1)
+    Traceback (most recent call last):
+        ...
+    tickframe.errors.TypeMismatchError: with_columns: + does not take String and Int64: cast one side, e.g. .cast(String) or .cast(Int64)
+    """
 
 
 class FormulaError(TickframeError, ValueError):
@@ -108,15 +137,34 @@ class DataError(TickframeError, ValueError):
 
 
 class MatchError(DataError):
-    """A join that promises one match per row met another number of them. Names the key."""
+    """A join that promises one match per row met another number of them. Names the key.
+
+    >>> import tickframe as tf
+    >>> left, right = tf.table({"k": [1]}), tf.table({"k": [1, 1], "y": [2, 3]})
+    >>> left.natural_join(right, on="k")
+    Traceback (most recent call last):
+        ...
+    tickframe.errors.MatchError: natural_join: the key (1) has several rows in the right table; a natural join takes at most one (use multiple="first" or "last", or on_error)
+    """
 
 
 class UdfError(TickframeError, RuntimeError):
-    """A user's function raised. Its own exception is ``__cause__``."""
+    """A user's function raised. Its own exception is ``__cause__``.
+
+    >>> import tickframe as tf
+    >>> def inverse(x: int) -> float:
+    ...     return 1 / x
+    >>> try:
+    ...     tf.table({"x": [0]}).select(y=tf.udf(inverse)("x"))
+    ... except tf.errors.UdfError as error:
+    ...     cause = error.__cause__
+    >>> cause
+    ZeroDivisionError('division by zero')
+    """
 
 
 class TableFailedError(TickframeError, RuntimeError):
-    """A table failed in an earlier step, or hangs below one that did. ``__cause__`` is the root error."""
+    """A table failed in an earlier step, or depends on one that did. ``__cause__`` is the root error."""
 
     step: int
     """The step in which it failed."""
@@ -133,19 +181,55 @@ class ResourceError(TickframeError, MemoryError):
 
 
 class NotFoundError(TickframeError, KeyError):
-    """A table or ticket that is unknown or released."""
+    """A table or ticket that is unknown or released.
+
+    >>> import tickframe as tf
+    >>> with tf.serve({"t": tf.table({"x": [1]})}) as srv, tf.connect(srv.url, token=srv.token) as far:
+    ...     try:
+    ...         far.table("prices")
+    ...     except tf.errors.NotFoundError:
+    ...         found = far.tables()
+    >>> found
+    ['t']
+    """
 
 
 class TransportError(TickframeError, ConnectionError):
-    """The peer is lost, or does not speak the protocol."""
+    """The peer is lost, or does not speak the protocol.
+
+    >>> import tickframe as tf
+    >>> with tf.serve({}, token="secret") as srv:
+    ...     url = srv.url
+    >>> try:
+    ...     tf.connect(url, token="secret")
+    ... except tf.errors.TransportError as error:
+    ...     lost = isinstance(error, ConnectionError)
+    >>> lost
+    True
+    """
 
 
 class AuthError(TickframeError, PermissionError):
-    """No token, or a wrong one."""
+    """No token, or a wrong one.
+
+    >>> import tickframe as tf
+    >>> with tf.serve({}) as srv:
+    ...     try:
+    ...         tf.connect(srv.url, token="wrong")
+    ...     except tf.errors.AuthError as error:
+    ...         refused = isinstance(error, PermissionError)
+    >>> refused
+    True
+    """
 
 
 class PermissionDeniedError(TickframeError, PermissionError):
-    """The token is right, the call is not allowed to it."""
+    """The token is right, the call is not allowed to it.
+
+    >>> import tickframe as tf
+    >>> issubclass(tf.errors.PermissionDeniedError, PermissionError)
+    True
+    """
 
 
 class TimeoutError(TickframeError, builtins.TimeoutError):
@@ -157,7 +241,12 @@ class CancelledError(TickframeError, concurrent.futures.CancelledError):
 
 
 class CheckpointError(TickframeError, RuntimeError):
-    """A checkpoint that cannot be read, or is of a newer format."""
+    """A checkpoint that cannot be read, or is of a newer format.
+
+    >>> import tickframe as tf
+    >>> issubclass(tf.errors.GapError, tf.errors.CheckpointError)
+    True
+    """
 
 
 class GapError(CheckpointError):
@@ -165,12 +254,35 @@ class GapError(CheckpointError):
 
 
 class StorageError(TickframeError, OSError):
-    """The disk is full, or fails. Nothing that was acknowledged is lost; `filename` says where."""
+    """The disk is full, or fails. Nothing that was acknowledged is lost; `filename` says where.
+
+    >>> import tickframe as tf
+    >>> try:
+    ...     tf.read_csv("nowhere.csv")
+    ... except tf.errors.StorageError as error:
+    ...     is_one_of_the_system = isinstance(error, OSError)
+    >>> is_one_of_the_system
+    True
+    """
 
 
 class MissingFileError(StorageError, FileNotFoundError):
-    """A file or directory that is not there; `filename` says which."""
+    """A file or directory that is not there; `filename` says which.
+
+    >>> import tickframe as tf
+    >>> try:
+    ...     tf.read_csv("nowhere.csv")
+    ... except tf.errors.MissingFileError as error:
+    ...     name = error.filename
+    >>> name
+    'nowhere.csv'
+    """
 
 
 class InternalError(TickframeError):
-    """A mistake of tickframe itself, caught at the border. Please report it with the text."""
+    """A mistake of tickframe itself, caught at the border. Please report it with the text.
+
+    >>> import tickframe as tf
+    >>> issubclass(tf.errors.InternalError, tf.errors.TickframeError)
+    True
+    """

@@ -453,15 +453,31 @@ class Expr(Arithmetic, Aggregates, Compares, Rolls, RollsLists, Runs):
     # About the expression itself --------------------------------------------------------------------------
 
     def meta_eq(self, other: Expr) -> bool:
-        """Whether two expressions are the same tree. ``==`` makes a new expression instead."""
+        """Whether two expressions are the same tree. ``==`` makes a new expression instead.
+
+        >>> import tickframe as tf
+        >>> x = tf.col("x")
+        >>> (x + 1).meta_eq(tf.col("x") + 1), (x + 1).meta_eq(1 + x)
+        (True, False)
+        """
         return self._native.same(other._native)
 
     def meta_output_name(self) -> Text:
-        """The name of the column it makes."""
+        """The name of the column it makes.
+
+        >>> import tickframe as tf
+        >>> tf.col("x").sum().alias("total").meta_output_name(), (tf.col("x") * 2).meta_output_name()
+        ('total', 'x')
+        """
         return self._native.output_name()
 
     def meta_columns(self) -> list[Text]:
-        """The columns it reads, each once."""
+        """The columns it reads, each once.
+
+        >>> import tickframe as tf
+        >>> (tf.col("x") * tf.col("y") + tf.col("x")).meta_columns()
+        ['x', 'y']
+        """
         return self._native.columns()
 
     @property

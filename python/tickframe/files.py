@@ -368,6 +368,14 @@ def read_ipc(
 ) -> Table:
     """A static table of Arrow IPC, files or streams; Feather is that.
 
+    >>> import pathlib, tempfile, tickframe as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "quotes.arrow")
+    ...     tf.table({"sym": ["A", "B", "A"], "px": [1.5, 2.5, 3.5]}).write_ipc(path)
+    ...     t = tf.read_ipc(path, columns=["px"], n_rows=2)
+    >>> t.to_dict()
+    {'px': [1.5, 2.5]}
+
     Args:
         source: as in `read_csv`.
         columns: the columns that are read, in this order.
@@ -384,6 +392,16 @@ def read_ipc(
 @checked
 def read_orc(source: object, *, columns: Sequence[str] | None = None) -> Table:
     """A static table of ORC files. Needs pyarrow.
+
+    >>> import pathlib, tempfile, tickframe as tf
+    >>> import pyarrow as pa
+    >>> from pyarrow import orc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "quotes.orc")
+    ...     orc.write_table(pa.table({"sym": ["A", "B"], "px": [1.5, 2.5]}), path)
+    ...     t = tf.read_orc(path)
+    >>> t.rows()
+    [('A', 1.5), ('B', 2.5)]
 
     Args:
         source: as in `read_csv`.

@@ -72,6 +72,12 @@ def eq(column: str | Expr, value: object) -> Expr:
 def ne(column: str | Expr, value: object) -> Expr:
     """Whether it is another value than this; None is for null.
 
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.ne("k", "a")).rows()
+    [('b', 2)]
+
     Args:
         column: as in `eq`.
         value: as in `eq`.
@@ -83,6 +89,12 @@ def ne(column: str | Expr, value: object) -> Expr:
 def lt(column: str | Expr, value: object) -> Expr:
     """Whether it is less.
 
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.lt("x", 2)).rows()
+    [('a', 1)]
+
     Args:
         column: as in `eq`.
         value: as in `eq`.
@@ -92,6 +104,12 @@ def lt(column: str | Expr, value: object) -> Expr:
 
 def le(column: str | Expr, value: object) -> Expr:
     """Whether it is less or equal.
+
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.le("x", 2)).rows()
+    [('a', 1), ('b', 2)]
 
     Args:
         column: as in `eq`.
@@ -137,6 +155,12 @@ def in_(column: str | Expr, values: Iterable[object] | Table) -> Expr:
 def is_null(column: str | Expr) -> Expr:
     """Whether there is no value.
 
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.is_null("k")).rows()
+    [(None, 3)]
+
     Args:
         column: as in `eq`.
     """
@@ -145,6 +169,12 @@ def is_null(column: str | Expr) -> Expr:
 
 def is_not_null(column: str | Expr) -> Expr:
     """Whether there is a value.
+
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.is_not_null("k")).rows()
+    [('a', 1), ('b', 2)]
 
     Args:
         column: as in `eq`.
@@ -214,6 +244,12 @@ def or_(*filters: Expr | Iterable[Expr]) -> Expr:
 
 def not_(filter: Expr) -> Expr:
     """Whether it is false; null stays null.
+
+    >>> import tickframe as tf
+    >>> from tickframe import filters
+    >>> t = tf.table({"k": ["a", "b", None], "x": [1, 2, 3]})
+    >>> t.where(filters.not_(filters.in_("k", ["a"]))).rows()
+    [('b', 2)]
 
     Args:
         filter: a filter.

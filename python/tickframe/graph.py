@@ -125,7 +125,12 @@ class Graph(DurableParts):
 
     @property
     def period(self) -> float:
-        """Least seconds between the starts of two automatic cycles."""
+        """Least seconds between the starts of two automatic cycles.
+
+        >>> import tickframe as tf
+        >>> tf.Graph(period=0.5).period
+        0.5
+        """
         return self._native.period
 
     @property
@@ -135,7 +140,16 @@ class Graph(DurableParts):
 
     @property
     def is_started(self) -> bool:
-        """Whether cycles run by themselves."""
+        """Whether cycles run by themselves.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> g.start()
+        >>> started = g.is_started
+        >>> g.stop()
+        >>> started, g.is_started
+        (True, False)
+        """
         return self._native.is_started
 
     def step(self) -> int:
@@ -161,7 +175,15 @@ class Graph(DurableParts):
         self._native.start()
 
     def stop(self) -> None:
-        """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile."""
+        """Stop automatic cycles, after the one that is under way. `start` resumes; `step` works meanwhile.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> g.start()
+        >>> g.stop()
+        >>> g.is_started, g.step() > 0
+        (False, True)
+        """
         self._native.stop()
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -257,7 +279,18 @@ class Graph(DurableParts):
             held.release()
 
     def snapshot(self, *tables: Table) -> list[Table]:
-        """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle."""
+        """Static copies of several tables, all of one step. It shares their blocks and never waits for a cycle.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> total = t.select(tf.col("x").sum())
+        >>> for x in (1, 2):
+        ...     held = g.snapshot(t, total)
+        ...     _ = t.append({"x": x}), g.step()
+        >>> [each.rows() for each in held], total.rows()
+        ([[(1,)], [(1,)]], [(3,)])
+        """
         for table in tables:
             if not is_table(table):
                 raise TypeError(f"snapshot: takes tables, one by one, not {type(table).__name__}: snapshot(a, b)")
@@ -265,6 +298,14 @@ class Graph(DurableParts):
 
     def counters(self) -> dict[str, int]:
         """What the graph counts.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> positive = t.filter(tf.col("x") > 0)
+        >>> _ = t.append({"x": 1}), g.step()
+        >>> g.counters()["nodes"], g.counters()["cycles"]
+        (2, 1)
 
         Returns:
             ``nodes``, ``listeners``, ``cycles``, ``failed_nodes``; ``blocks_copied`` since the start (a block is
@@ -354,7 +395,16 @@ class Graph(DurableParts):
         return "\n".join(lines)
 
     def to_dot(self) -> str:
-        """The graph as text for Graphviz: ``dot -Tsvg``. Failed tables are red."""
+        """The graph as text for Graphviz: ``dot -Tsvg``. Failed tables are red.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> positive = t.filter(tf.col("x") > 0)
+        >>> text = g.to_dot()
+        >>> text.splitlines()[0], "->" in text
+        ('digraph tickframe {', True)
+        """
         return self._native.draw(mermaid=False)
 
     def to_mermaid(self) -> str:
@@ -396,7 +446,12 @@ class _Transaction(AbstractContextManager[None]):
 
 
 def default_graph() -> Graph:
-    """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``."""
+    """The graph of this process. It starts itself at the first live source, unless ``TICKFRAME_AUTOSTART=0``.
+
+    >>> import tickframe as tf
+    >>> tf.default_graph() is tf.default_graph(), isinstance(tf.default_graph(), tf.Graph)
+    (True, True)
+    """
     global _default  # noqa: PLW0603 - one per process is what it is for
     with _default_lock:
         if _default is None:

@@ -114,6 +114,11 @@ class GroupBy:
     def tail(self, n: int = 5) -> Table:
         """The last `n` rows of each group, as `Table.tail_by` gives them; computed keys are columns of the result.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").tail(1).rows()
+        [('a', 1), ('b', 2)]
+
         Args:
             n: how many of each group.
         """
@@ -146,43 +151,103 @@ class GroupBy:
         return self._all(Expr.implode)
 
     def len(self, name: str = "len") -> Table:
-        """How many rows each group has."""
+        """How many rows each group has.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").len().rows()
+        [('a', 2), ('b', 1)]
+        """
         return self.agg(len_().alias(name))
 
     def count(self) -> Table:
-        """How many values of each other column are not null."""
+        """How many values of each other column are not null.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").count().rows()
+        [('a', 2), ('b', 1)]
+        """
         return self._all(Expr.count)
 
     def sum(self) -> Table:
-        """The sum of each other column."""
+        """The sum of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").sum().rows()
+        [('a', 4), ('b', 2)]
+        """
         return self._all(Expr.sum)
 
     def mean(self) -> Table:
-        """The mean of each other column."""
+        """The mean of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").mean().rows()
+        [('a', 2.0), ('b', 2.0)]
+        """
         return self._all(Expr.mean)
 
     def min(self) -> Table:
-        """The least value of each other column."""
+        """The least value of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").min().rows()
+        [('a', 1), ('b', 2)]
+        """
         return self._all(Expr.min)
 
     def max(self) -> Table:
-        """The greatest value of each other column."""
+        """The greatest value of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").max().rows()
+        [('a', 3), ('b', 2)]
+        """
         return self._all(Expr.max)
 
     def std(self, ddof: int = 1) -> Table:
-        """The standard deviation of each other column."""
+        """The standard deviation of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+        >>> t.group_by("k").std().rows()
+        [('a', 2.0), ('b', None)]
+        """
         return self._all(lambda of: of.std(ddof))
 
     def var(self, ddof: int = 1) -> Table:
-        """The variance of each other column."""
+        """The variance of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+        >>> t.group_by("k").var().rows()
+        [('a', 4.0), ('b', None)]
+        """
         return self._all(lambda of: of.var(ddof))
 
     def product(self) -> Table:
-        """The product of each other column."""
+        """The product of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").product().rows()
+        [('a', 3), ('b', 2)]
+        """
         return self._all(Expr.product)
 
     def median(self) -> Table:
-        """The value in the middle of each other column."""
+        """The value in the middle of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").median().rows()
+        [('a', 2.0), ('b', 2.0)]
+        """
         return self._all(Expr.median)
 
     def quantile(
@@ -190,19 +255,43 @@ class GroupBy:
         quantile: float,
         interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
     ) -> Table:
-        """The value of each other column at a part of the way from the least to the greatest."""
+        """The value of each other column at a part of the way from the least to the greatest.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "a", "b"], "x": [1, 3, 5, 2]})
+        >>> t.group_by("k").quantile(0.5).rows()
+        [('a', 3.0), ('b', 2.0)]
+        """
         return self._all(lambda of: of.quantile(quantile, interpolation))
 
     def n_unique(self) -> Table:
-        """How many distinct values each other column has; null counts as one."""
+        """How many distinct values each other column has; null counts as one.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").n_unique().rows()
+        [('a', 2), ('b', 1)]
+        """
         return self._all(Expr.n_unique)
 
     def first(self) -> Table:
-        """The first value of each other column."""
+        """The first value of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").first().rows()
+        [('a', 3), ('b', 2)]
+        """
         return self._all(Expr.first)
 
     def last(self) -> Table:
-        """The last value of each other column."""
+        """The last value of each other column.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"k": ["a", "a", "b"], "x": [3, 1, 2]})
+        >>> t.group_by("k").last().rows()
+        [('a', 1), ('b', 2)]
+        """
         return self._all(Expr.last)
 
 

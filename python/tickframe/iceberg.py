@@ -22,6 +22,19 @@ __all__ = ["read_iceberg"]
 def read_iceberg(source: Any, *, snapshot_id: int | None = None, columns: Sequence[str] | None = None) -> Table:
     """A static table of an Iceberg table, as of a snapshot. Needs pyiceberg.
 
+    >>> import tempfile, tickframe as tf
+    >>> import pyarrow as pa
+    >>> from pyiceberg.catalog.sql import SqlCatalog
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     catalog = SqlCatalog("local", uri="sqlite://", warehouse="file://" + folder)
+    ...     catalog.create_namespace("shop")
+    ...     rows = pa.table({"sym": ["A", "B"], "n": [1, 2]})
+    ...     orders = catalog.create_table("shop.orders", schema=rows.schema)
+    ...     orders.append(rows)
+    ...     t = tf.read_iceberg(orders, columns=["n"])
+    >>> t.to_dict()
+    {'n': [1, 2]}
+
     Args:
         source: a table of pyiceberg, or the path of a metadata file.
         snapshot_id: which; the newest without it.

@@ -189,6 +189,14 @@ class InOrder:
     def raj(self, other: Table | Frame, on: Names, joins: Names | None = None) -> Table:
         """`join_asof` as Deephaven writes it: each row with the first right row at or after it, of equal times the last.
 
+        >>> import tickframe as tf
+        >>> trades = tf.table({"sym": ["A", "A"], "at": [3, 8]})
+        >>> quotes = tf.table({"sym": ["A", "A"], "time": [3, 9], "bid": [1.0, 1.5]})
+        >>> trades.raj(quotes, on="sym, at <= time", joins="bid").to_dict()["bid"]
+        [1.0, 1.5]
+        >>> trades.raj(quotes, on=["sym", "at < time"], joins="bid").to_dict()["bid"]
+        [1.5, 1.5]
+
         Args:
             other: the right table.
             on: as in `aj`; the ordered column is ``"T"``, ``"T <= U"`` or ``"T < U"``.

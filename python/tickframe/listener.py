@@ -52,7 +52,17 @@ class Update:
 
     @property
     def step(self) -> int:
-        """The step that made the change."""
+        """The step that made the change.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> seen = []
+        >>> held = t.subscribe(seen.append)
+        >>> _ = t.graph.step()
+        >>> _ = t.append({"x": 1}), t.graph.step()
+        >>> [update.step for update in seen]
+        [2]
+        """
         return self._native.step
 
     @property
@@ -62,7 +72,19 @@ class Update:
 
     @property
     def removed(self) -> _native.RowSet:
-        """Keys of rows that went, in the key space before the step."""
+        """Keys of rows that went, in the key space before the step.
+
+        >>> import tickframe as tf
+        >>> t = tf.keyed_table({"id": int, "x": int}, key="id", graph=tf.Graph())
+        >>> seen = []
+        >>> held = t.subscribe(seen.append)
+        >>> _ = t.upsert({"id": [7, 8], "x": [1, 2]})
+        >>> _ = t.graph.step()
+        >>> _ = t.delete({"id": 7})
+        >>> _ = t.graph.step()
+        >>> list(seen[1].removed), seen[1].removed_rows().to_dicts()
+        ([0], [{'id': 7, 'x': 1}])
+        """
         return self._native.removed
 
     @property
@@ -73,6 +95,16 @@ class Update:
     @property
     def rows_before(self) -> _native.RowSet:
         """Keys of all rows that there were before the step.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> seen = []
+        >>> held = t.subscribe(seen.append, rows_before=True)
+        >>> for x in (1, 2):
+        ...     _ = t.append({"x": x})
+        ...     _ = t.graph.step()
+        >>> [(list(update.rows_before), list(update.added)) for update in seen]
+        [([], [0]), ([0], [1])]
 
         Raises:
             InvalidOperationError: the subscription was made without ``rows_before=True``.
@@ -86,7 +118,18 @@ class Update:
 
     @property
     def modified_columns(self) -> list[str]:
-        """Columns in which some cell of `modified` changed; none when nothing is modified."""
+        """Columns in which some cell of `modified` changed; none when nothing is modified.
+
+        >>> import tickframe as tf
+        >>> t = tf.keyed_table({"id": int, "x": int}, key="id", graph=tf.Graph())
+        >>> seen = []
+        >>> held = t.subscribe(seen.append)
+        >>> for x in (1, 2):
+        ...     _ = t.upsert({"id": 7, "x": x})
+        ...     _ = t.graph.step()
+        >>> seen[0].modified_columns, seen[1].modified_columns, seen[1].modified_rows_before().to_dict()
+        ([], ['x'], {'x': [1]})
+        """
         return self._native.modified_columns
 
     @property
@@ -147,7 +190,15 @@ class Subscription:
 
     @property
     def is_active(self) -> bool:
-        """Whether it still hears of changes."""
+        """Whether it still hears of changes.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> with t.subscribe(print) as held:
+        ...     active = held.is_active
+        >>> active, held.is_active
+        (True, False)
+        """
         return self._native is not None and not self._native.is_cancelled
 
     def cancel(self) -> None:

@@ -49,17 +49,39 @@ class Look:
         return len(itself(self).columns)
 
     def is_empty(self) -> bool:
-        """Whether there is no row now."""
+        """Whether there is no row now.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"x": [3, 1]})
+        >>> t.is_empty(), t.filter(tf.col("x") > 5).is_empty()
+        (False, True)
+        """
         return self.height == 0
 
     @property
     def last_step(self) -> int:
-        """The step of the graph in which it changed last; 0 of a static table, and of one that has not changed yet."""
+        """The step of the graph in which it changed last; 0 of a static table, and of one that has not changed yet.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> _ = t.append({"x": 1})
+        >>> t.graph.step(), t.graph.step(), t.last_step
+        (1, 2, 1)
+        """
         return itself(self)._native.last_step
 
     @property
     def is_failed(self) -> bool:
-        """Whether it has failed: it stays as it was, and reading it raises the error."""
+        """Whether it has failed: it stays as it was, and reading it raises the error.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"text": str}, graph=tf.Graph())
+        >>> numbers = t.with_columns(n=tf.col("text").cast(int))
+        >>> _ = t.append({"text": "seven"})
+        >>> _ = t.graph.step()
+        >>> t.is_failed, numbers.is_failed
+        (False, True)
+        """
         return itself(self)._native.failure() is not None
 
     @overload

@@ -57,7 +57,12 @@ class Order:
         return ordered if table is given else table_of(_native.choose(ordered._native, given.columns))
 
     def sort_descending(self, by: IntoExpr | Iterable[IntoExpr], *more_by: IntoExpr) -> Table:
-        """`sort`, the greatest first, by Deephaven's name."""
+        """`sort`, the greatest first, by Deephaven's name.
+
+        >>> import tickframe as tf
+        >>> tf.table({"x": [3, 1, 2]}).sort_descending("x").to_dict()
+        {'x': [3, 2, 1]}
+        """
         return itself(self).sort(by, *more_by, descending=True)
 
     def assert_sorted(

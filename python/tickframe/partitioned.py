@@ -91,28 +91,58 @@ class PartitionedTable:
 
     @property
     def key_columns(self) -> list[str]:
-        """The names of the columns that it was partitioned by."""
+        """The names of the columns that it was partitioned by.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> t.partition_by("sym").key_columns
+        ['sym']
+        """
         return self._native.keys()
 
     @property
     def unique_keys(self) -> bool:
-        """Whether no two constituents have one key."""
+        """Whether no two constituents have one key.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> t.partition_by("sym").unique_keys
+        True
+        """
         return True
 
     @property
     def constituent_changes_permitted(self) -> bool:
-        """Whether constituents may come and go: the table that was partitioned is live."""
+        """Whether constituents may come and go: the table that was partitioned is live.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> live = tf.append_table({"sym": str}, graph=tf.Graph())
+        >>> t.partition_by("sym").constituent_changes_permitted, live.partition_by("sym").constituent_changes_permitted
+        (False, True)
+        """
         return self._native.changes
 
     @property
     def graph(self) -> Graph | None:
-        """The graph that it lives in; None of a static one."""
+        """The graph that it lives in; None of a static one.
+
+        >>> import tickframe as tf
+        >>> live = tf.append_table({"sym": str}, graph=tf.Graph())
+        >>> live.partition_by("sym").graph == live.graph, tf.table({"sym": ["A"]}).partition_by("sym").graph
+        (True, None)
+        """
         graph = _native.graph_of(self._native.set())
         return None if graph is None else Graph._of(graph)
 
     @property
     def schema(self) -> Schema:
-        """The columns of every constituent."""
+        """The columns of every constituent.
+
+        >>> import tickframe as tf
+        >>> tf.table({"sym": ["A"], "px": [1.5]}).partition_by("sym", drop_keys=True).schema
+        Schema({'px': Float64})
+        """
         return Schema._of(self._native.template().schema())
 
     @property
@@ -122,7 +152,14 @@ class PartitionedTable:
 
     @property
     def constituent_column(self) -> str | None:
-        """What `tf.agg.partition` called the constituents; None of other partitioned tables."""
+        """What `tf.agg.partition` called the constituents; None of other partitioned tables.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> p = t.partitioned_agg_by([tf.agg.partition("rows"), tf.agg.max_("top = px")], by="sym")
+        >>> p.constituent_column, t.partition_by("sym").constituent_column
+        ('rows', None)
+        """
         return None if self._beside is None else self._beside[0]
 
     def keys(self) -> Table:
@@ -177,13 +214,25 @@ class PartitionedTable:
     def get_constituent(self, key_values: object) -> Table | None:
         """The table of a key, by Deephaven's name: see `get`.
 
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> p = t.partition_by("sym")
+        >>> p.get_constituent("A").rows(), p.get_constituent("C")
+        ([('A', 1.0), ('A', 3.0)], None)
+
         Args:
             key_values: the value of the key column, or a list of values if there are several.
         """
         return self.get(*key_values) if isinstance(key_values, (list, tuple)) else self.get(key_values)
 
     def constituent_tables(self) -> list[Table]:
-        """The tables of all keys as they are now, in the order of `keys`. The list does not change; the tables do."""
+        """The tables of all keys as they are now, in the order of `keys`. The list does not change; the tables do.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"sym": ["A", "B", "A"], "px": [1.0, 2.0, 3.0]})
+        >>> [each.rows() for each in t.partition_by("sym").constituent_tables()]
+        [[('A', 1.0), ('A', 3.0)], [('B', 2.0)]]
+        """
         return [table_of(native) for native in self._native.tables()]
 
     def merge(self) -> Table:

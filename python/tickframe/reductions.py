@@ -57,7 +57,13 @@ def all(*names: str, ignore_nulls: bool = True) -> Expr:
 
 @checked
 def any(*names: str, ignore_nulls: bool = True) -> Expr:
-    """Whether any value of a column is true; of several columns each."""
+    """Whether any value of a column is true; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"late": [False, True], "lost": [False, None]})
+    >>> t.select(tf.any("late", "lost")).to_dicts()
+    [{'late': True, 'lost': False}]
+    """
     return col(*names).any(ignore_nulls=ignore_nulls)
 
 
@@ -107,12 +113,24 @@ def sum(*names: str) -> Expr:
 
 
 def mean(*names: str) -> Expr:
-    """The mean of a column; of several columns each."""
+    """The mean of a column; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.mean("x", "y")).rows()
+    [(2.0, 2.5)]
+    """
     return col(*names).mean()
 
 
 def min(*names: str) -> Expr:
-    """The least value of a column; of several columns each. The least of a row is `min_horizontal`."""
+    """The least value of a column; of several columns each. The least of a row is `min_horizontal`.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 1], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.min("x", "y")).rows()
+    [(1, 1.0)]
+    """
     return col(*names).min()
 
 
@@ -122,19 +140,37 @@ def max(*names: str) -> Expr:
 
 
 def median(*names: str) -> Expr:
-    """The value in the middle of a column; of several columns each."""
+    """The value in the middle of a column; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 1], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.median("x", "y")).rows()
+    [(1.0, 2.5)]
+    """
     return col(*names).median()
 
 
 @checked
 def std(*names: str, ddof: int = 1) -> Expr:
-    """The standard deviation of a column; of several columns each."""
+    """The standard deviation of a column; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.std("x", "y")).rows()
+    [(1.0, 1.5)]
+    """
     return col(*names).std(ddof)
 
 
 @checked
 def var(*names: str, ddof: int = 1) -> Expr:
-    """The variance of a column; of several columns each."""
+    """The variance of a column; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.var("x", "y")).rows()
+    [(1.0, 2.25)]
+    """
     return col(*names).var(ddof)
 
 
@@ -144,30 +180,66 @@ def quantile(
     quantile: float,
     interpolation: Literal["nearest", "lower", "higher", "midpoint", "linear"] = "nearest",
 ) -> Expr:
-    """The value of a column at a part of the way from the least to the greatest."""
+    """The value of a column at a part of the way from the least to the greatest.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.quantile("y", 0.5), at=tf.quantile("x", 1.0)).to_dicts()
+    [{'y': 2.5, 'at': 3.0}]
+    """
     return col(column).quantile(quantile, interpolation)
 
 
 def n_unique(*names: str) -> Expr:
-    """How many distinct values a column has, null being one; of several columns each."""
+    """How many distinct values a column has, null being one; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 1], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.n_unique("x", "y")).rows()
+    [(2, 3)]
+    """
     return col(*names).n_unique()
 
 
 def approx_n_unique(*names: str) -> Expr:
-    """About how many distinct values a column has, null being one; of several columns each."""
+    """About how many distinct values a column has, null being one; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 1], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.approx_n_unique("x", "y")).rows()
+    [(2, 3)]
+    """
     return col(*names).approx_n_unique()
 
 
 def implode(*names: str) -> Expr:
-    """All values of a column as a list; of several columns each."""
+    """All values of a column as a list; of several columns each.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 1], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.implode("x", "y")).rows()
+    [([3, 1, 1], [1.0, 2.5, 4.0])]
+    """
     return col(*names).implode()
 
 
 def first(*names: str) -> Expr:
-    """The value of a column in the first row; without a name the first column of the table."""
+    """The value of a column in the first row; without a name the first column of the table.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.first("x", "y")).rows(), t.select(tf.first() * 2).to_dict()
+    ([(3, 1.0)], {'x': [6, 2, 4]})
+    """
     return col(*names).first() if names else at(0)
 
 
 def last(*names: str) -> Expr:
-    """The value of a column in the last row; without a name the last column of the table."""
+    """The value of a column in the last row; without a name the last column of the table.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2], "y": [1.0, 2.5, 4.0]})
+    >>> t.select(tf.last("x", "y")).rows(), t.select(tf.last() * 2).to_dict()
+    ([(2, 4.0)], {'y': [2.0, 5.0, 8.0]})
+    """
     return col(*names).last() if names else at(-1)

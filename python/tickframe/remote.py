@@ -167,6 +167,12 @@ class Connection:
     def tables(self) -> list[str]:
         """The names of the tables that the server has now.
 
+        >>> import tickframe as tf
+        >>> with tf.serve({"prices": tf.table({"x": [1]})}) as srv, tf.connect(srv.url, token=srv.token) as far:
+        ...     names = far.tables()
+        >>> names
+        ['prices']
+
         Raises:
             TransportError: The server is not there, or the connection was closed.
         """
@@ -177,7 +183,16 @@ class Connection:
         return {name: RemoteState(*state) for name, state in self._native.states().items()}
 
     def close(self) -> None:
-        """End all. Tables that came from here stay as they are and change no more. A second call does nothing."""
+        """End all. Tables that came from here stay as they are and change no more. A second call does nothing.
+
+        >>> import tickframe as tf
+        >>> with tf.serve({"prices": tf.table({"x": [1]})}) as srv:
+        ...     far = tf.connect(srv.url, token=srv.token)
+        ...     prices = far.table("prices")
+        ...     far.close()
+        >>> prices.to_dict()
+        {'x': [1]}
+        """
         self._native.close()
 
     def __enter__(self) -> Self:

@@ -172,6 +172,11 @@ def rolling_sum_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int =
 def rolling_avg_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The mean of the values in a window of rows.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_avg_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [1.0, 1.5, 4.0, 5.0]
+
     Args:
         *columns: ``"Out = In"`` or names; all numeric columns without any.
         rev_ticks: as in `rolling_sum_tick`.
@@ -185,6 +190,11 @@ def rolling_avg_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int =
 @checked
 def rolling_min_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The least of the values in a window of rows; NaN only if nothing else is there.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_min_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [1, 1, 2, 4]
 
     Args:
         *columns: ``"Out = In"`` or names; all columns without any.
@@ -200,6 +210,11 @@ def rolling_min_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int =
 def rolling_max_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The greatest of the values in a window of rows; NaN only if nothing else is there.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_max_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [1, 2, 6, 6]
+
     Args:
         *columns: ``"Out = In"`` or names; all columns without any.
         rev_ticks: as in `rolling_sum_tick`.
@@ -213,6 +228,11 @@ def rolling_max_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int =
 @checked
 def rolling_count_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """How many values that are not null a window of rows has.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_count_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [1, 2, 2, 2]
 
     Args:
         *columns: ``"Out = In"`` or names; all columns without any.
@@ -228,6 +248,11 @@ def rolling_count_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int
 def rolling_std_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The standard deviation of the values in a window of rows; of equal values it is 0.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_std_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [None, 0.7071067811865476, 2.8284271247461903, 1.4142135623730951]
+
     Args:
         *columns: ``"Out = In"`` or names; all numeric columns without any.
         rev_ticks: as in `rolling_sum_tick`.
@@ -241,6 +266,11 @@ def rolling_std_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int =
 @checked
 def rolling_prod_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The product of the values in a window of rows; integers wrap.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_prod_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [1, 2, 12, 24]
 
     Args:
         *columns: ``"Out = In"`` or names; all numeric columns without any.
@@ -259,6 +289,11 @@ def rolling_prod_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int 
 @checked
 def rolling_wavg_tick(weight_col: str, *columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The mean of the values in a window of rows, in which each counts as much as its weight.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [10, 20, 60], "size": [3, 1, 1]})
+    >>> t.update_by(tf.update_by.rolling_wavg_tick("size", "y = x", rev_ticks=2)).to_dict()["y"]
+    [10.0, 12.5, 40.0]
 
     Args:
         weight_col: the column of weights.
@@ -279,6 +314,11 @@ def rolling_wavg_tick(weight_col: str, *columns: str | list[str], rev_ticks: int
 def rolling_group_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """The values in a window of rows as a list, nulls included.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_group_tick("y = x", rev_ticks=2)).to_dict()["y"]
+    [[1], [1, 2], [2, 6], [6, 4]]
+
     Args:
         *columns: ``"Out = In"`` or names; all columns without any.
         rev_ticks: as in `rolling_sum_tick`.
@@ -291,6 +331,11 @@ def rolling_group_tick(*columns: str | list[str], rev_ticks: int, fwd_ticks: int
 
 def rolling_count_where_tick(column: str, predicate: str | Expr, *, rev_ticks: int, fwd_ticks: int = 0) -> Operator:
     """In how many rows of a window of rows a formula is true, in a column of this name.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_count_where_tick("big", "x > 1", rev_ticks=2)).to_dict()["big"]
+    [0, 1, 2, 2]
 
     Args:
         column: the name of the new column.
@@ -360,6 +405,11 @@ def rolling_sum_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd
 def rolling_avg_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The mean of the values in a window of time.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_avg_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [1.0, 1.5, 6.0, 5.0]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         *columns: ``"Out = In"`` or names; all numeric columns without any.
@@ -379,6 +429,11 @@ def rolling_avg_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd
 def rolling_min_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The least of the values in a window of time; NaN only if nothing else is there.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_min_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [1, 1, 6, 4]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         *columns: ``"Out = In"`` or names; all columns without any.
@@ -394,6 +449,11 @@ def rolling_min_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd
 def rolling_max_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The greatest of the values in a window of time; NaN only if nothing else is there.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_max_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [1, 2, 6, 6]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         *columns: ``"Out = In"`` or names; all columns without any.
@@ -408,6 +468,11 @@ def rolling_max_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd
 @checked
 def rolling_count_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """How many values that are not null a window of time has.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_count_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [1, 2, 1, 2]
 
     Args:
         ts_col: as in `rolling_sum_time`.
@@ -428,6 +493,11 @@ def rolling_count_time(ts_col: str, *columns: str | list[str], rev_time: Span, f
 def rolling_std_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The standard deviation of the values in a window of time; of equal values it is 0.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_std_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [None, 0.7071067811865476, None, 1.4142135623730951]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         *columns: ``"Out = In"`` or names; all numeric columns without any.
@@ -446,6 +516,11 @@ def rolling_std_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd
 @checked
 def rolling_prod_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The product of the values in a window of time; integers wrap.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_prod_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [1, 2, 6, 24]
 
     Args:
         ts_col: as in `rolling_sum_time`.
@@ -468,6 +543,11 @@ def rolling_wavg_time(
 ) -> Operator:
     """The mean of the values in a window of time, in which each counts as much as its weight.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5], "x": [10, 20, 60], "size": [3, 1, 1]})
+    >>> t.update_by(tf.update_by.rolling_wavg_time("t", "size", "y = x", rev_time=2)).to_dict()["y"]
+    [10.0, 12.5, 60.0]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         weight_col: the column of weights.
@@ -487,6 +567,11 @@ def rolling_wavg_time(
 @checked
 def rolling_group_time(ts_col: str, *columns: str | list[str], rev_time: Span, fwd_time: Span = 0) -> Operator:
     """The values in a window of time as a list, nulls included.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_group_time("t", "y = x", rev_time=2)).to_dict()["y"]
+    [[1], [1, 2], [6], [6, 4]]
 
     Args:
         ts_col: as in `rolling_sum_time`.
@@ -508,6 +593,11 @@ def rolling_count_where_time(
 ) -> Operator:
     """In how many rows of a window of time a formula is true, in a column of this name.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_count_where_time("t", "big", "x > 1", rev_time=2)).to_dict()["big"]
+    [0, 1, 1, 2]
+
     Args:
         ts_col: as in `rolling_sum_time`.
         column: the name of the new column.
@@ -528,6 +618,11 @@ def rolling_formula_time(
     ts_col: str, column: str, formula: str | Expr, *, rev_time: Span, fwd_time: Span = 0
 ) -> Operator:
     """Any expression over aggregates of a window of time, in a column of this name.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 5, 6], "x": [1, 2, 6, 4]})
+    >>> t.update_by(tf.update_by.rolling_formula_time("t", "range", "max(x) - min(x)", rev_time=2)).to_dict()["range"]
+    [0, 1, 0, 2]
 
     Args:
         ts_col: as in `rolling_sum_time`.

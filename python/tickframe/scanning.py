@@ -323,6 +323,15 @@ def scan_ndjson(
 ) -> Table:
     """A table of files of JSON lines that come: see `read_json` for how they are read, `scan_parquet` for how they are followed.
 
+    >>> import pathlib, tempfile, tickframe as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tf.table({"x": [1, 2]}).write_ndjson(pathlib.Path(folder, "1.ndjson"))
+    ...     t = tf.scan_ndjson(folder, refresh="manual", graph=tf.Graph())
+    ...     tf.table({"x": [3]}).write_ndjson(pathlib.Path(folder, "2.ndjson"))
+    ...     _ = t.refresh(), t.graph.step()
+    >>> t.to_dict()
+    {'x': [1, 2, 3]}
+
     Args:
         source: a path, a pattern, a directory, or a list of these.
         columns: as in `read_json`.
@@ -362,6 +371,16 @@ def scan_ipc(
     graph: Graph | None = None,
 ) -> Table:
     """A table of Arrow IPC files that come: see `read_ipc` for how they are read, `scan_parquet` for how they are followed.
+
+    >>> import pathlib, tempfile, tickframe as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tf.table({"x": [1, 2]}).write_ipc(pathlib.Path(folder, "1.arrow"))
+    ...     t = tf.scan_ipc(folder, refresh="manual", graph=tf.Graph())
+    ...     tf.table({"x": [3]}).write_ipc(pathlib.Path(folder, "2.arrow"))
+    ...     _ = t.refresh(), t.graph.step()
+    ...     rows = t.to_dict()
+    >>> rows
+    {'x': [1, 2, 3]}
 
     Args:
         source: a path, a pattern, a directory, or a list of these.

@@ -54,11 +54,21 @@ class Schema(Mapping[str, DataType]):
         return made
 
     def names(self) -> list[str]:
-        """Column names, in order."""
+        """Column names, in order.
+
+        >>> import tickframe as tf
+        >>> tf.Schema({"sym": str, "px": float}).names()
+        ['sym', 'px']
+        """
         return list(self._columns)
 
     def dtypes(self) -> list[DataType]:
-        """Column types, in order."""
+        """Column types, in order.
+
+        >>> import tickframe as tf
+        >>> tf.Schema({"sym": str, "px": float}).dtypes()
+        [String, Float64]
+        """
         return list(self._columns.values())
 
     def __getitem__(self, name: str) -> DataType:

@@ -334,7 +334,13 @@ def all() -> Selector:
 
 
 def empty() -> Selector:
-    """No column."""
+    """No column.
+
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"sym": ["A"], "px": [1.5]}).select("sym", cs.empty()).columns
+    ['sym']
+    """
     return Selector(_Named(_call("empty"), ()))
 
 
@@ -409,12 +415,24 @@ def contains(*substring: str) -> Selector:
 
 
 def starts_with(*prefix: str) -> Selector:
-    """Columns whose names start with one of these texts."""
+    """Columns whose names start with one of these texts.
+
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"bid": [1], "bid_size": [2], "ask": [3]}).select(cs.starts_with("bid")).columns
+    ['bid', 'bid_size']
+    """
     return _having("starts_with", prefix, r"\A", "")
 
 
 def ends_with(*suffix: str) -> Selector:
-    """Columns whose names end with one of these texts."""
+    """Columns whose names end with one of these texts.
+
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"bid": [1], "bid_size": [2], "ask_size": [3]}).drop(cs.ends_with("_size")).columns
+    ['bid']
+    """
     return _having("ends_with", suffix, "", r"\Z")
 
 
@@ -438,12 +456,24 @@ def alpha(*, ascii_only: bool = False, ignore_spaces: bool = False) -> Selector:
 
 
 def alphanumeric(*, ascii_only: bool = False, ignore_spaces: bool = False) -> Selector:
-    """Columns whose names have only letters and digits; arguments as of `alpha`."""
+    """Columns whose names have only letters and digits; arguments as of `alpha`.
+
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"px": [1], "px2": [2], "px_3": [3]}).select(cs.alphanumeric()).columns
+    ['px', 'px2']
+    """
     return _letters("alphanumeric", "0-9" if ascii_only else r"\d", ascii_only, ignore_spaces)
 
 
 def digit(*, ascii_only: bool = False) -> Selector:
-    """Columns whose names have only digits."""
+    """Columns whose names have only digits.
+
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"sym": ["A"], "2024": [1.0], "2025": [2.0]}).select(cs.digit()).columns
+    ['2024', '2025']
+    """
     options = {"ascii_only": True} if ascii_only else {}
     return Selector(_Matching(_call("digit", **options), r"\A[0-9]+\Z" if ascii_only else r"\A\d+\Z"))
 
@@ -536,7 +566,14 @@ def binary() -> Selector:
 
 
 def temporal() -> Selector:
-    """Columns of dates, times, instants or durations."""
+    """Columns of dates, times, instants or durations.
+
+    >>> import datetime as dt
+    >>> import tickframe as tf
+    >>> import tickframe.selectors as cs
+    >>> tf.table({"day": [dt.date(2024, 1, 31)], "at": [dt.time(9, 30)], "px": [1.5]}).select(cs.temporal()).columns
+    ['day', 'at']
+    """
     return _whose("temporal", "is_temporal")
 
 

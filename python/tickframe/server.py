@@ -133,7 +133,14 @@ class Server:
 
     @property
     def tokens(self) -> dict[str, str]:
-        """What clients must send, by login; the login of a server with one token has the empty name."""
+        """What clients must send, by login; the login of a server with one token has the empty name.
+
+        >>> import tickframe as tf
+        >>> with tf.serve({}, token={"ann": "secret", "bob": None}) as srv:
+        ...     tokens = srv.tokens
+        >>> sorted(tokens), tokens["ann"]
+        (['ann', 'bob'], 'secret')
+        """
         return dict(self._tokens or {})
 
     @property
@@ -143,7 +150,14 @@ class Server:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """What a client may ask for, by name: counts, bytes, milliseconds."""
+        """What a client may ask for, by name: counts, bytes, milliseconds.
+
+        >>> import tickframe as tf
+        >>> with tf.serve({}) as srv:
+        ...     limits = srv.limits
+        >>> limits["sessions"]
+        4096
+        """
         return self._native.limits
 
     @property
@@ -163,7 +177,14 @@ class Server:
         return self._native.counters or {}
 
     def stop(self) -> None:
-        """End all calls, sessions and threads, and let the tables go. A second call does nothing."""
+        """End all calls, sessions and threads, and let the tables go. A second call does nothing.
+
+        >>> import tickframe as tf
+        >>> srv = tf.serve({"t": tf.table({"x": [1]})})
+        >>> srv.stop()
+        >>> srv.counters
+        {}
+        """
         if self._kept is not None:
             self._kept.forget()
         self._native.stop()

@@ -70,11 +70,27 @@ class Token:
 
     @property
     def step(self) -> int | None:
-        """The step, or None while it has not come."""
+        """The step, or None while it has not come.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> token = t.append({"x": 1})
+        >>> token.step, t.graph.step(), token.step
+        (None, 1, 1)
+        """
         return self._native.step
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait until the data is visible and, if its source is durable, on disk.
+
+        >>> import tickframe as tf
+        >>> g = tf.Graph()
+        >>> g.start()
+        >>> t = tf.append_table({"x": int}, graph=g)
+        >>> step = t.append({"x": 1}).wait(timeout=60)
+        >>> g.stop()
+        >>> t.to_dict(), t.last_step == step
+        ({'x': [1]}, True)
 
         Args:
             timeout: seconds; None waits for ever.
@@ -107,7 +123,16 @@ class _SourceTable(Table):
             by.begins(self, graph)
 
     def fail(self, error: BaseException) -> None:
-        """Let the table fail in the next step, with `error` as the cause; its descendants fail with it."""
+        """Let the table fail in the next step, with `error` as the cause; its descendants fail with it.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"x": int}, graph=tf.Graph())
+        >>> doubled = t.with_columns(y=tf.col("x") * 2)
+        >>> t.fail(ConnectionError("the feed is gone"))
+        >>> _ = t.graph.step()
+        >>> t.is_failed, doubled.is_failed
+        (True, True)
+        """
         if not isinstance(error, BaseException):
             raise TypeError(f"fail: give the error that is the cause, ValueError(...), not {named(error)}")
         self._source.fail(error)
@@ -160,7 +185,15 @@ class AppendTable(_SourceTable):
     __slots__ = ()
 
     def append(self, data: object) -> Token:
-        """Queue rows: whatever `tf.table` takes, or one dict of scalars for a single row."""
+        """Queue rows: whatever `tf.table` takes, or one dict of scalars for a single row.
+
+        >>> import tickframe as tf
+        >>> t = tf.append_table({"sym": str, "px": float}, graph=tf.Graph())
+        >>> _ = t.append({"sym": ["A", "B"], "px": [1.5, 2.5]})
+        >>> _ = t.append({"sym": "A", "px": 3.5})
+        >>> t.graph.step(), t.rows()
+        (1, [('A', 1.5), ('B', 2.5), ('A', 3.5)])
+        """
         return Token(self._source.append(data), self._graph)
 
 
@@ -184,6 +217,15 @@ class FileTable(_SourceTable):
     def refresh(self) -> int:
         """Look for files that came: their rows come with the next step.
 
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.table({"x": [1]}).write_parquet(pathlib.Path(folder, "1.parquet"))
+        ...     t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
+        ...     tf.table({"x": [2]}).write_parquet(pathlib.Path(folder, "2.parquet"))
+        ...     found = t.refresh(), t.graph.step() > 0, t.to_dict()
+        >>> found
+        (1, True, {'x': [1, 2]})
+
         Returns:
             How many files were read.
 
@@ -194,7 +236,18 @@ class FileTable(_SourceTable):
         return self._followed.refresh(self)
 
     def close(self) -> None:
-        """Look for no more files; what was read comes with the next step, and then the table stays as it is."""
+        """Look for no more files; what was read comes with the next step, and then the table stays as it is.
+
+        >>> import pathlib, tempfile, tickframe as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.table({"x": [1]}).write_parquet(pathlib.Path(folder, "1.parquet"))
+        ...     t = tf.scan_parquet(folder, refresh="manual", graph=tf.Graph())
+        ...     t.close()
+        ...     _ = t.graph.step()
+        ...     found = t.is_closed, t.to_dict()
+        >>> found
+        (True, {'x': [1]})
+        """
         self._followed.end()
         super().close()
 
@@ -205,7 +258,16 @@ class BlinkTable(_SourceTable):
     __slots__ = ()
 
     def append(self, data: object) -> Token:
-        """Queue rows: whatever `tf.table` takes, or one dict of scalars for a single row."""
+        """Queue rows: whatever `tf.table` takes, or one dict of scalars for a single row.
+
+        >>> import tickframe as tf
+        >>> t = tf.blink_table({"x": int}, graph=tf.Graph())
+        >>> total = t.sum_by()
+        >>> for x in (1, 2):
+        ...     _ = t.append({"x": x}), t.graph.step()
+        >>> t.rows(), total.rows()
+        ([(2,)], [(3,)])
+        """
         return Token(self._source.append(data), self._graph)
 
 
@@ -228,7 +290,15 @@ class KeyedTable(_SourceTable):
         return Token(self._source.delete(keys), self._graph)
 
     def replace(self, data: object) -> Token:
-        """Queue rows that are to be all there is: what they do not name goes, the rest is as in `upsert`."""
+        """Queue rows that are to be all there is: what they do not name goes, the rest is as in `upsert`.
+
+        >>> import tickframe as tf
+        >>> t = tf.keyed_table({"id": int, "x": int}, key="id", graph=tf.Graph())
+        >>> for given in ({"id": [1, 2], "x": [10, 20]}, {"id": [2, 3], "x": [21, 30]}):
+        ...     _ = t.replace(given), t.graph.step()
+        >>> t.rows()
+        [(2, 21), (3, 30)]
+        """
         return Token(self._source.replace(data), self._graph)
 
 

@@ -65,7 +65,12 @@ def concat(
 
 
 def merge(*tables: Table | Iterable[Table]) -> Table:
-    """`concat`, by Deephaven's name."""
+    """`concat`, by Deephaven's name.
+
+    >>> import tickframe as tf
+    >>> tf.merge(tf.table({"x": [1]}), tf.table({"x": [2]})).to_dict()
+    {'x': [1, 2]}
+    """
     flat: list[Any] = flatten(tables)
     for each in flat:
         instance(each, "merge", "each argument", "Table", "a table")

@@ -1,8 +1,8 @@
 """Tables: what they are, and every operation on them.
 
-A `Table` is static or live. A live one keeps itself true: as rows are added, removed or modified at its sources it
-is updated in the same cycle, by work proportional to the change. Static and live tables take the same operations,
-with equal results on equal data.
+A `Table` is static or live. A live one is an incrementally maintained view: when rows are added, removed or modified
+at its sources, it is updated in the same cycle, at a cost proportional to the change. Static and live tables take the
+same operations, with equal results on equal data.
 """
 
 from __future__ import annotations

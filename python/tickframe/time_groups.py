@@ -62,7 +62,15 @@ class TimeGroups:
             )
 
     def agg(self, *aggs: IntoExpr | Iterable[IntoExpr], **named: IntoExpr) -> Table:
-        """One row for each group and window: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``."""
+        """One row for each group and window: ``col("x").sum().alias("total")`` or ``total=col("x").sum()``.
+
+        >>> import tickframe as tf
+        >>> import datetime as dt
+        >>> t = tf.table({"at": [dt.datetime(2024, 1, 1, h, 30) for h in (9, 9, 11)], "x": [1, 2, 4]})
+        >>> made = t.group_by_dynamic("at", every="1h").agg(total=tf.col("x").sum())
+        >>> [(at.hour, total) for at, total in made.rows()]
+        [(9, 3), (11, 4)]
+        """
         native = self._table._native
         keys = [formulas.bind(key, native, self._operation) for key in self._keys]
         taken = {key.bare_column() for key in keys} | {self._how["stamp"]}
@@ -74,7 +82,15 @@ class TimeGroups:
         return table_of(make(self._operation, native, json.dumps(self._how), keys, made, self._on_error))
 
     def len(self, name: str = "len") -> Table:
-        """How many rows each window has."""
+        """How many rows each window has.
+
+        >>> import tickframe as tf
+        >>> import datetime as dt
+        >>> t = tf.table({"at": [dt.datetime(2024, 1, 1, h, 30) for h in (9, 9, 11)], "x": [1, 2, 4]})
+        >>> made = t.group_by_dynamic("at", every="1h").len()
+        >>> [(at.hour, n) for at, n in made.rows()]
+        [(9, 2), (11, 1)]
+        """
         return self.agg(len_().alias(name))
 
 

@@ -103,7 +103,22 @@ __all__ = [
 
 
 class BadDataBehavior(enum.Enum):
-    """What a null or a NaN does to a value that fades."""
+    """What a null or a NaN does to a value that fades.
+
+    >>> import tickframe as tf
+    >>> from tickframe.update_by import BadDataBehavior, OperationControl, ema_tick
+    >>> t = tf.table({"x": [1.0, None, 5.0]})
+    >>> def mean(on_null: BadDataBehavior) -> list:
+    ...     return t.update_by(ema_tick(2, "y = x", op_control=OperationControl(on_null=on_null))).to_dict()["y"]
+    >>> mean(BadDataBehavior.RESET), mean(BadDataBehavior.POISON)
+    ([1.0, None, 5.0], [1.0, nan, nan])
+    >>> [round(y, 2) for y in mean(BadDataBehavior.SKIP)]
+    [1.0, 1.0, 2.57]
+    >>> mean(BadDataBehavior.THROW)
+    Traceback (most recent call last):
+        ...
+    tickframe.errors.DataError: update_by: ema_tick("x") meets a null in the row with key 1, and on_null refuses it
+    """
 
     SKIP = "skip"
     """It is passed over: the row has the value before it."""
@@ -116,7 +131,16 @@ class BadDataBehavior(enum.Enum):
 
 
 class DeltaControl(enum.Enum):
-    """What a difference is where the row before has no value, or there is none."""
+    """What a difference is where the row before has no value, or there is none.
+
+    >>> import tickframe as tf
+    >>> from tickframe.update_by import DeltaControl, delta
+    >>> t = tf.table({"x": [3, 5]})
+    >>> def steps(control: DeltaControl) -> list:
+    ...     return t.update_by(delta("d = x", delta_control=control)).to_dict()["d"]
+    >>> steps(DeltaControl.NULL_DOMINATES), steps(DeltaControl.VALUE_DOMINATES), steps(DeltaControl.ZERO_DOMINATES)
+    ([None, 2], [3, 2], [0, 2])
+    """
 
     NULL_DOMINATES = "null_dominates"
     """Null."""
@@ -183,6 +207,11 @@ def cum_sum(*columns: str | list[str]) -> Operator:
 def cum_prod(*columns: str | list[str]) -> Operator:
     """The product of the values so far; integers wrap.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2]})
+    >>> t.update_by(tf.update_by.cum_prod("y = x")).to_dict()["y"]
+    [3, 3, 6]
+
     Args:
         *columns: as in `cum_sum`.
     """
@@ -191,6 +220,11 @@ def cum_prod(*columns: str | list[str]) -> Operator:
 
 def cum_min(*columns: str | list[str]) -> Operator:
     """The least of the values so far; NaN only where nothing else has come.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2]})
+    >>> t.update_by(tf.update_by.cum_min("y = x")).to_dict()["y"]
+    [3, 1, 1]
 
     Args:
         *columns: as in `cum_sum`, of any type with an order.
@@ -209,6 +243,11 @@ def cum_max(*columns: str | list[str]) -> Operator:
 
 def cum_mean(*columns: str | list[str]) -> Operator:
     """The mean of the values so far.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2]})
+    >>> t.update_by(tf.update_by.cum_mean("y = x")).to_dict()["y"]
+    [3.0, 2.0, 2.0]
 
     Args:
         *columns: as in `cum_sum`.
@@ -283,6 +322,11 @@ def delta(*columns: str | list[str], delta_control: DeltaControl | str = "null_d
 def shift(n: int, *columns: str | list[str]) -> Operator:
     """The value of the row so many before in the group, after it if negative; null where there is none.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [3, 1, 2]})
+    >>> t.update_by(tf.update_by.shift(1, "before = x")).to_dict()["before"]
+    [None, 3, 1]
+
     Args:
         n: how many rows.
         *columns: as in `forward_fill`.
@@ -313,7 +357,7 @@ def _by_time(
     text(stamp, name, "ts_col")
     nanos = nanoseconds(time, f"{name}: decay_time")
     if nanos <= 0:
-        raise ValueError(f"{name}: decay_time must be longer than nothing, not {short(time)}")
+        raise ValueError(f"{name}: decay_time must be positive, not {short(time)}")
     clock: dict[str, object] = {"stamp": stamp, "nanos": float(nanos)}
     given: object = time
     if not isinstance(given, str) and hasattr(given, "__float__"):
@@ -380,6 +424,12 @@ def ema_time(
 def ems_tick(decay_ticks: float, *columns: str | list[str], op_control: OperationControl | None = None) -> Operator:
     """The exponential moving sum: ``y = a * y_before + x``; otherwise as `ema_tick`.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.ems_tick(2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 3.426, 5.078]
+
     Args:
         decay_ticks: as in `ema_tick`.
         *columns: as in `cum_sum`.
@@ -396,6 +446,12 @@ def ems_time(
 ) -> Operator:
     """As `ems_tick`, fading with time as `ema_time` does.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 3], "x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.ems_time("t", 2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 3.426, 4.26]
+
     Args:
         ts_col: as in `ema_time`.
         decay_time: as in `ema_time`.
@@ -407,6 +463,12 @@ def ems_time(
 
 def emmin_tick(decay_ticks: float, *columns: str | list[str], op_control: OperationControl | None = None) -> Operator:
     """The exponential moving minimum: ``y = min(a * y_before, x)``; otherwise as `ema_tick`.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emmin_tick(2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 1.0, 0.607]
 
     Args:
         decay_ticks: as in `ema_tick`.
@@ -424,6 +486,12 @@ def emmin_time(
 ) -> Operator:
     """As `emmin_tick`, fading with time as `ema_time` does.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 3], "x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emmin_time("t", 2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 1.0, 0.368]
+
     Args:
         ts_col: as in `ema_time`.
         decay_time: as in `ema_time`.
@@ -435,6 +503,12 @@ def emmin_time(
 
 def emmax_tick(decay_ticks: float, *columns: str | list[str], op_control: OperationControl | None = None) -> Operator:
     """The exponential moving maximum: ``y = max(a * y_before, x)``; otherwise as `ema_tick`.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emmax_tick(2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 2.426, 3.0]
 
     Args:
         decay_ticks: as in `ema_tick`.
@@ -452,6 +526,12 @@ def emmax_time(
 ) -> Operator:
     """As `emmax_tick`, fading with time as `ema_time` does.
 
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 3], "x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emmax_time("t", 2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [4.0, 2.426, 3.0]
+
     Args:
         ts_col: as in `ema_time`.
         decay_time: as in `ema_time`.
@@ -463,6 +543,12 @@ def emmax_time(
 
 def emstd_tick(decay_ticks: float, *columns: str | list[str], op_control: OperationControl | None = None) -> Operator:
     """The exponential moving standard deviation, about the moving mean; none at the first value; otherwise as `ema_tick`.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emstd_tick(2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [None, 1.466, 1.145]
 
     Args:
         decay_ticks: as in `ema_tick`.
@@ -479,6 +565,12 @@ def emstd_time(
     op_control: OperationControl | None = None,
 ) -> Operator:
     """As `emstd_tick`, fading with time as `ema_time` does.
+
+    >>> import tickframe as tf
+    >>> t = tf.table({"t": [0, 1, 3], "x": [4.0, 1.0, 3.0]})
+    >>> made = t.update_by(tf.update_by.emstd_time("t", 2, "y = x"))
+    >>> [y and round(y, 3) for y in made.to_dict()["y"]]
+    [None, 1.466, 0.893]
 
     Args:
         ts_col: as in `ema_time`.

@@ -152,7 +152,7 @@ class Windows(WindowedInTime):
         Raises:
             ColumnNotFoundError: no such column.
             TypeMismatchError: stamps of another type, or a period of another kind than they are.
-            ValueError: a period that is not longer than nothing.
+            ValueError: a period that is not positive.
             InvalidOperationError: a blink table, whose rows live for one step.
         """
         window = of_period(period, offset, closed)

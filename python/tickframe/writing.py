@@ -175,6 +175,16 @@ class Writing:
 
         Instants are written as ISO 8601; NaN and the infinities, which JSON does not have, as null.
 
+        >>> import tickframe as tf
+        >>> import io
+        >>> out = io.BytesIO()
+        >>> tf.table({"sym": ["A", "B"], "px": [1.5, None]}).write_json(out)
+        >>> print(out.getvalue().decode().strip())
+        [
+        {"sym":"A","px":1.5},
+        {"sym":"B","px":null}
+        ]
+
         Args:
             target: a path, or an object with ``write()``.
             progress: called with parts done and in all.
@@ -213,6 +223,13 @@ class Writing:
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
         """Write the rows of the settled step as Arrow IPC; Feather is that.
+
+        >>> import tickframe as tf
+        >>> import io
+        >>> out = io.BytesIO()
+        >>> tf.table({"sym": ["A", "B"], "px": [1.5, 2.5]}).write_ipc(out, compression="zstd")
+        >>> tf.read_ipc(io.BytesIO(out.getvalue())).rows()
+        [('A', 1.5), ('B', 2.5)]
 
         Args:
             target: a path, or an object with ``write()``.

@@ -6,10 +6,14 @@ of text after it, under a first line ``# output``. A page that names a SparkSess
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import doctest
+import html
 import importlib
 import inspect
 import io
+import pkgutil
 import re
 import textwrap
 from dataclasses import dataclass
@@ -170,6 +174,142 @@ def test_what_the_reference_names_is_there():
         assert name in known or name in {"agg", "errors", "filters", "selectors", "testing", "update_by"}, (
             f"::: tickframe.{name} is nothing public"
         )
+
+
+# What is public has an example ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Shown:
+    """What examples name: words of their code and of what they print, and attributes with the word before the dot."""
+
+    words: set[str]
+    attributes: set[tuple[str, str]]
+
+    def has_member(self, name: str, *, space: str | None = None) -> bool:
+        """Whether an attribute of this name is read, of any object or behind this word."""
+        return any(name == attribute and space in {None, before} for before, attribute in self.attributes)
+
+    def has_name(self, name: str) -> bool:
+        """Whether ``module.name`` is written so, or the name is imported from the module."""
+        module, _, last = name.rpartition(".")
+        return (module or "tf", last) in self.attributes
+
+
+def examples() -> list[tuple[str, str]]:
+    """Code that a test runs, and what it prints: of docstrings, of pages, and of the page of expressions."""
+    modules = [module.name for module in pkgutil.walk_packages(tf.__path__, "tickframe.")]
+    untested = ("tickframe._native", "tickframe.spark")
+    found: list[tuple[str, str]] = []
+    for name in ["tickframe", *modules]:
+        if not name.startswith(untested):
+            for test in doctest.DocTestFinder().find(importlib.import_module(name), name):
+                wanted = "".join(example.want for example in test.examples)
+                found.append(("".join(example.source for example in test.examples), wanted))
+    found += [(block.code, block.prints) for name in WITH_CODE for block in blocks(PAGES[name])]
+    written = re.findall(r"`([^`\n]+)`|<code>(.*?)</code>", PAGES["expressions.md"])
+    return found + [(html.unescape("".join(code)), "") for code in written]
+
+
+def shown_in(code: list[tuple[str, str]]) -> Shown:
+    """The names in examples. What is no Python (a column of the page of expressions, say) has none."""
+    found = Shown(set(), set())
+    for source, printed in code:
+        found.words |= set(re.findall(r"\w+", source + printed))
+        try:
+            nodes = list(ast.walk(ast.parse(source)))
+        except SyntaxError:
+            continue
+        imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        short = {alias.asname: alias.name.rpartition(".")[2] for alias in imports if alias.name != "tickframe"}
+        for node in nodes:
+            if isinstance(node, ast.Attribute):
+                before = getattr(node.value, "attr", getattr(node.value, "id", "()"))
+                found.attributes.add((short.get(before, before), node.attr))
+            elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("tickframe"):
+                module = str(node.module).rpartition(".")[2].replace("tickframe", "tf")
+                found.attributes |= {(module, alias.name) for alias in node.names}
+    return found
+
+
+def without_example(known: dict[str, object], found: Shown) -> list[str]:
+    """Public names that no example uses. A class is used where its name is, where a member of its own is, or in its docstring."""
+    missing = []
+    for name, member in known.items():
+        if not inspect.isclass(member):
+            missing += [] if found.has_name(name) else [name]
+            continue
+        space = name.removeprefix("Expr.") if name.startswith("Expr.") else None
+        own = {each for each in vars(member) if not each.startswith("_")}
+        used = {each for each in own if found.has_member(each, space=space)}
+        is_shown = used or space or member.__name__ in found.words or ">>> " in str(member.__doc__)
+        missing += [] if is_shown else [name]
+        missing += [f"{name}.{each}" for each in sorted(own - used)]
+    return sorted(missing)
+
+
+def everything() -> dict[str, object]:
+    """What is public, and the classes of ours that public ones are made of."""
+    testing = {f"testing.{name}": getattr(tf.testing, name) for name in tf.testing.__all__}
+    kinds = {base for kind in public().values() for base in getattr(kind, "__mro__", ())} - set(public().values())
+    ours = [kind for kind in kinds if kind.__module__.partition(".")[0] == "tickframe" and members(kind)]
+    return {kind.__name__.removeprefix("_"): kind for kind in ours} | public() | testing
+
+
+def without_example_of_their_own(known: dict[str, object]) -> list[str]:
+    """Members with a name that another class has too, which no docstring of theirs, of their class or of its module shows.
+
+    Tables and expressions are what most examples are made of: theirs are shown wherever they are used. The docstrings of
+    classes that are compiled, or that need a Spark, are not run.
+    """
+    usual = {base for kind in (tf.Table, tf.Expr, tf.selectors.Selector) for base in kind.__mro__}
+    classes = {kind for kind in known.values() if inspect.isclass(kind)}
+    names = [each for kind in classes for each in vars(kind) if not each.startswith("_")]
+    missing = []
+    for kind in classes - usual:
+        module = str(kind.__module__)
+        if module == "tickframe" or module.startswith(("tickframe.spark", "tickframe.namespaces")):
+            continue
+        for each in vars(kind):
+            if names.count(each) < 2:
+                continue
+            member = inspect.getattr_static(kind, each)
+            texts = [member.__doc__, kind.__doc__, importlib.import_module(module).__doc__]
+            code = [
+                line for text in texts for line in str(text).splitlines() if line.lstrip().startswith((">>> ", "... "))
+            ]
+            missing += [] if any(f".{each}" in line for line in code) else [f"{kind.__name__}.{each}"]
+    return sorted(missing)
+
+
+def test_every_public_member_has_an_example_that_runs():
+    assert without_example(everything(), shown_in(examples())) == []
+    assert without_example_of_their_own(everything()) == []
+
+
+def test_a_member_without_an_example_is_found():
+    class Kind:
+        def used(self) -> None: ...
+        def unused(self) -> None: ...
+
+    found = shown_in(
+        [
+            ("t = tf.first()\nt.used()", "Other: 1"),
+            ("second(", ""),
+            ("import tickframe.m as s\ns.last()\nfrom tickframe import bare", ""),
+        ]
+    )
+    known = {
+        "first": print,
+        "second": print,
+        "bare": print,
+        "Kind": Kind,
+        "agg.first": print,
+        "m.last": print,
+        "Expr.dt": Kind,
+    }
+    missing = ["Expr.dt.unused", "Expr.dt.used", "Kind.unused", "agg.first", "second"]
+    assert without_example(known, found) == missing
 
 
 # Links --------------------------------------------------------------------------------------------------------------

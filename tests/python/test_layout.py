@@ -1,8 +1,12 @@
-"""The rooms of the package: modules are short and say what they are, import in one direction, and have tests."""
+"""The rooms of the package: modules are short and say what they are, import in one direction, and have tests.
+
+The map of the repository is short as well, and names files that are there.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PACKAGE = Path(tf.__file__).parent
+ROOT = Path(__file__).parents[2]
 LONGEST = 700
 
 #: Modules whose tests are named by what they are about.
@@ -133,3 +138,38 @@ def test_each_public_module_has_its_tests() -> None:
         own = f"test_{module.split('.')[0]}.py"
         assert (here / TESTED_BY.get(module, own)).is_file(), module
         assert module not in TESTED_BY or not (here / own).is_file() or "." in module, f"{module} has {own}"
+
+
+# The map ------------------------------------------------------------------------------------------------------------
+
+MAP = ROOT / "ARCHITECTURE.md"
+PROTOCOLS = sorted(file for file in (ROOT / "crates").rglob("README.md") if "target" not in file.parts)
+
+
+def test_the_map_is_read_at_one_sitting() -> None:
+    lines = MAP.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 150
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 140] == []
+    glossary = lines[lines.index("## Glossary") :]
+    assert sum(line.startswith("| ") for line in glossary) == 1 + 25, "the head of the table, and 25 words"
+
+
+def test_the_map_has_the_update_law_and_leads_to_each_protocol() -> None:
+    text = MAP.read_text(encoding="utf-8")
+    assert re.findall(r"^- \*\*(U\d)\*\* ", text, re.MULTILINE) == [f"U{rule}" for rule in range(1, 9)]
+    for file in PROTOCOLS:
+        assert f"]({file.relative_to(ROOT)})" in text, f"{file} is linked nowhere in the map"
+
+
+@pytest.mark.parametrize("file", [MAP, *PROTOCOLS], ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_that_are_named_are_there(file: Path) -> None:
+    named = set(
+        re.findall(r"`((?:crates|python|tests|benches|docs|src|examples)/[\w./-]*)`", file.read_text(encoding="utf-8"))
+    )
+    crate = next((folder for folder in file.parents if folder.parent == ROOT / "crates"), ROOT)
+    missing = [
+        name
+        for name in named
+        if not any((folder / name).exists() for folder in (ROOT, file.parent, crate, crate / "src"))
+    ]
+    assert missing == []

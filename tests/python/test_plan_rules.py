@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ import tickframe as tf
 from tickframe import col
 from tickframe.errors import SchemaError
 
+RULES = Path(__file__).parents[2] / "crates" / "engine" / "src" / "plan" / "optimize"
 LINES, ORDERS, CUSTOMERS = 6_000, 1_500, 150
 FIRST = dt.date(1992, 1, 1)
 
@@ -93,10 +95,13 @@ CASES = {
     "filter below join": shipping_priority,
     "columns into aggregates": pricing_summary,
     "limit below columns": lambda: LINEITEM.with_columns(paid=REVENUE).head(10),
+    "limit into sort": lambda: LINEITEM.sort("l_extendedprice", "l_orderkey", descending=True).head(10),
     "unused columns": lambda: (
         LINEITEM.with_columns(paid=REVENUE, tax=col("l_tax") * 2).sort("paid").select("l_orderkey")
     ),
 }
+# The rule that is applied as a plan runs has a test of its own.
+AS_IT_RUNS = "groups of the keys of a join"
 # Rules that spare columns, or an operation, and no rows of what is below them.
 OF_COLUMNS = {"columns into aggregates", "unused columns"}
 # The operation that reads less where it is not the whole: the filter itself meets more rows than it did above.
@@ -120,6 +125,16 @@ def test_a_rule_fires_and_reads_less(rule):
     before, after = rows_read(text, READER.get(rule))
     assert after < before or (rule in OF_COLUMNS and after <= before), text
     assert plan.collect(**tables).to_dicts() == asked.to_dicts()
+
+
+def test_every_rule_has_its_case():
+    listed = re.findall(r'Rule \{ name: "([^"]+)"', (RULES / "mod.rs").read_text(encoding="utf-8"))
+    fired = [re.findall(r'Fired \{ rule: "([^"]+)"', file.read_text(encoding="utf-8")) for file in RULES.glob("*.rs")]
+    others = {name for names in fired for name in names}
+    assert len(listed) >= 10
+    assert {*listed, *others} == {*CASES, AS_IT_RUNS}
+    page = (RULES.parent / "README.md").read_text(encoding="utf-8")
+    assert [name for name in (*listed, *others) if name not in page] == []
 
 
 def test_every_node_tells_its_rows_and_its_time():
@@ -167,7 +182,7 @@ def test_groups_are_made_of_the_keys_that_a_join_asks_for():
         .agg(col("item").n_unique().alias("items"), tf.len().alias("lines"))
     )
     tables = {"lines": lines, "orders": orders}
-    rule = "groups of the keys of a join"
+    rule = AS_IT_RUNS
 
     few = orders.filter(col("who") == 7).join(counts.filter(col("items") > 1), on="order", how="left")
     text = few.plan.explain(**tables)

@@ -217,11 +217,11 @@ def test_a_row_without_a_time_is_in_no_window(make: Any) -> None:
 @pytest.mark.parametrize(
     ("how", "error", "message"),
     [
-        ({"every": "0s"}, tf.errors.FormulaError, "every must be longer than nothing"),
-        ({"every": "-1h"}, tf.errors.FormulaError, "every must be longer than nothing"),
+        ({"every": "0s"}, tf.errors.FormulaError, "every must be positive"),
+        ({"every": "-1h"}, tf.errors.FormulaError, "every must be positive"),
         ({"every": "1mo1d"}, tf.errors.FormulaError, "in months or in shorter units but not both"),
-        ({"every": "1h", "period": "0s"}, tf.errors.FormulaError, "period must be longer than nothing"),
-        ({"every": "1h", "period": "-2h"}, tf.errors.FormulaError, "period must be longer than nothing"),
+        ({"every": "1h", "period": "0s"}, tf.errors.FormulaError, "period must be positive"),
+        ({"every": "1h", "period": "-2h"}, tf.errors.FormulaError, "period must be positive"),
         ({"every": "1ns", "period": "1d"}, tf.errors.FormulaError, "around each row, more than 65536"),
         ({"every": "soon"}, tf.errors.FormulaError, '"soon" is no length of time'),
         ({"every": 3600}, TypeError, 'every is a text such as "1h" or a timedelta, not the number 3600; write "3600s"'),

@@ -1,4 +1,4 @@
-//! Tables that keep themselves true: updates, operations, sources, listeners.
+//! Incrementally maintained tables: updates, operations, sources, listeners.
 //!
 //! `engine` knows no Python and no socket. An operation is two functions that never see a lock ([`Operation`], [`Live`]);
 //! the driver ([`attach()`]) does all plumbing.

@@ -7,7 +7,7 @@ use crate::sync::{Arc, Mutex, Rank};
 
 type Known = (TypeId, Arc<dyn Any + Send + Sync>);
 
-/// The values that hang on a graph. They are few: a list is looked through faster than a map.
+/// The values attached to a graph. They are few: a list is looked through faster than a map.
 pub(crate) struct Extensions(Mutex<Vec<Known>>);
 
 impl Extensions {

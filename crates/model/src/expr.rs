@@ -72,7 +72,7 @@ pub enum ModelExpr {
     IsIn(Box<ModelExpr>, Vec<Value>, bool),
     /// The value so many rows earlier (negative: later), by position; null where there is none.
     Shift(Box<ModelExpr>, i64),
-    /// Both ends included; null if the answer hangs on a null.
+    /// Both ends included; null if the answer depends on a null.
     IsBetween(Box<ModelExpr>, Box<ModelExpr>, Box<ModelExpr>),
 }
 

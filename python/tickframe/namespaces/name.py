@@ -32,7 +32,13 @@ class NameNamespace(Namespace):
     _PREFIX = "name"
 
     def keep(self) -> Expr:
-        """The name of the first column it reads, whatever alias came before."""
+        """The name of the first column it reads, whatever alias came before.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"px_bid": [1], "px_ask": [2]})
+        >>> t.select((tf.col("px_bid") * 2).alias("other").name.keep()).to_dict()
+        {'px_bid': [2]}
+        """
         return self._expr._renamed(None)
 
     def prefix(self, prefix: str) -> Expr:
@@ -44,19 +50,42 @@ class NameNamespace(Namespace):
         return self._expr._renamed(partial(_suffixed, suffix))
 
     def replace(self, old: str, new: str) -> Expr:
-        """The name, in which one text stands in place of another."""
+        """The name, in which one text stands in place of another.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"px_bid": [1], "px_ask": [2]})
+        >>> t.select(tf.col("px_bid", "px_ask").name.replace("px", "price")).columns
+        ['price_bid', 'price_ask']
+        """
         return self._expr._renamed(partial(_replaced, old, new))
 
     def strip_prefix(self, prefix: str) -> Expr:
-        """The name without these letters at its start."""
+        """The name without these letters at its start.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"px_bid": [1], "px_ask": [2]})
+        >>> t.select(tf.col("px_bid", "px_ask").name.strip_prefix("px_")).columns
+        ['bid', 'ask']
+        """
         return self._expr._renamed(partial(_without_prefix, prefix))
 
     def strip_suffix(self, suffix: str) -> Expr:
-        """The name without these letters at its end."""
+        """The name without these letters at its end.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"px_bid": [1], "px_ask": [2]})
+        >>> t.select(tf.col("px_bid").name.strip_suffix("_bid")).columns
+        ['px']
+        """
         return self._expr._renamed(partial(_without_suffix, suffix))
 
     def to_lowercase(self) -> Expr:
-        """The name in lower case."""
+        """The name in lower case.
+
+        >>> import tickframe as tf
+        >>> tf.table({"Bid": [1], "ASK": [2]}).select(tf.all().name.to_lowercase()).columns
+        ['bid', 'ask']
+        """
         return self._expr._renamed(str.lower)
 
     def to_uppercase(self) -> Expr:
@@ -64,7 +93,13 @@ class NameNamespace(Namespace):
         return self._expr._renamed(str.upper)
 
     def map(self, function: Callable[[str], str]) -> Expr:
-        """What a function makes of the name."""
+        """What a function makes of the name.
+
+        >>> import tickframe as tf
+        >>> t = tf.table({"px_bid": [1], "px_ask": [2]})
+        >>> t.select(tf.all().name.map(lambda name: name.title())).columns
+        ['Px_Bid', 'Px_Ask']
+        """
         if not callable(function):
             raise TypeError(f"map: give a function from name to name, not {named(function)}")
         return self._expr._renamed(partial(_mapped, function))

@@ -46,7 +46,7 @@ impl LazyUpdate {
     pub fn new(call: &Call, table: &Table, expressions: &[Expr]) -> Result<LazyUpdate, Error> {
         if let Some(beside) = expressions.iter().find(|expression| expression.needs_context()) {
             let message = format!(
-                "{} hangs on more than the columns of its row, and cannot be known by them: use update",
+                "values are cached by the columns of the row, and {} depends on more (other rows, the clock): use update",
                 beside.to_python()
             );
             return Err(Error::invalid(&call.method, message));

@@ -7,7 +7,7 @@
 //!   in   ~ 0 5    out   ~ 0 5 .    ~ 2 3 5
 //!
 //! Stored. Cost of an update: the change times how far an expression looks; cells that come out as
-//! they were are not told. What hangs on the clock is computed anew for all rows in a step in which
+//! they were are not told. What depends on the clock is computed anew for all rows in a step in which
 //! its value differs; such a table has a due timer in every step.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::table::request::Request;
 use crate::table::store::{Columns, Writes};
 use crate::table::update::{ColumnSet, TableUpdate};
 
-/// Stored columns that hang on more than their own row.
+/// Stored columns that depend on more than their own row.
 pub struct Neighbours {
     select: Select,
 }

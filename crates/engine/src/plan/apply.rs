@@ -83,7 +83,7 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
         }
         Op::TimeWindow { stamp, span, flag } => {
             if *span < 0 {
-                return Err(Error::invalid(method, "the window must not be shorter than nothing"));
+                return Err(Error::invalid(method, "the window must not be negative"));
             }
             call.attach(&TimeWindow::new(method, &inputs[0], stamp, *span, &flag.as_str().into())?, inputs)
         }

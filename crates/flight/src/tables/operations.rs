@@ -184,7 +184,7 @@ fn time_table(catalog: &Catalog, of: &Time) -> Result<Table, Status> {
         }
     };
     let period = period.and_then(|period| u64::try_from(period).ok()).filter(|period| *period > 0);
-    let period = period.ok_or_else(|| refused(WHAT, "the period must be longer than nothing"))?;
+    let period = period.ok_or_else(|| refused(WHAT, "the period must be positive"))?;
     let graph = catalog.graph()?;
     let period = std::time::Duration::from_nanos(period);
     engine::sources::TimeTable::new(&graph, period, (start > 0).then_some(start), of.blink).map_err(engine_error)

@@ -49,13 +49,13 @@ pub enum ContextInput {
         /// How many, Int64.
         length: Box<Bound>,
     },
-    /// A value that hangs on the clock alone: one for all rows of a step.
+    /// A value that depends on the clock alone: one for all rows of a step.
     Clock(Box<Bound>),
     /// The start of the step, in nanoseconds of UTC. Stands in what [`ContextInput::Clock`] holds, and nowhere else.
     Now,
 }
 
-/// Which rows and columns a value hangs on.
+/// Which rows and columns a value depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// Columns read, each with how many rows earlier (negative: later).
@@ -64,15 +64,15 @@ pub struct Dependencies {
     pub back: u64,
     /// The farthest later row that matters.
     pub ahead: u64,
-    /// Whether it hangs on the clock.
+    /// Whether it depends on the clock.
     pub clock: bool,
-    /// Whether it hangs on more of the clock than the date.
+    /// Whether it depends on more of the clock than the date.
     pub instant: bool,
-    /// Whether it hangs on the position of its row, or on all rows.
+    /// Whether it depends on the position of its row, or on all rows.
     pub position: bool,
-    /// Whether it hangs on the key of its row.
+    /// Whether it depends on the key of its row.
     pub key: bool,
-    /// Whether it hangs on cells of any row.
+    /// Whether it depends on cells of any row.
     pub whole: bool,
 }
 
@@ -82,7 +82,7 @@ impl Bound {
         &self.context_inputs
     }
 
-    /// Which rows and columns its value hangs on.
+    /// Which rows and columns its value depends on.
     pub fn reach(&self) -> Dependencies {
         let mut reach = Dependencies::default();
         self.walk(0, &mut reach);

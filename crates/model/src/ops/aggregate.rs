@@ -249,7 +249,7 @@ fn compute(input: &Table, aggregate: &Aggregate, rows: &[Row]) -> Result<Value, 
                 Aggregator::Corr => correlation(&pairs),
                 Aggregator::WeightedVar => weighted_variance(&pairs),
                 _ => match weighted_variance(&pairs) {
-                    // Whether there is a root hangs on the last bits.
+                    // Whether there is a root depends on the last bits.
                     Value::Near(variance, within) if variance < within => Value::Near(f64::NAN, f64::INFINITY),
                     variance => root(&variance),
                 },

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::table::view::View;
 
 impl Evaluator {
-    /// The time of the step. Whether what hangs on the clock has another value than it had.
+    /// The time of the step. Whether what depends on the clock has another value than it had.
     pub fn set_now(&self, nanos: i64) -> Result<bool, Error> {
         let before = self.now.swap(nanos, Ordering::Relaxed);
         if !self.reach.clock || before == nanos {
@@ -44,7 +44,7 @@ impl Evaluator {
         Ok(false)
     }
 
-    /// When what hangs on the clock has another value at the earliest; none if it may at any time.
+    /// When what depends on the clock has another value at the earliest; none if it may at any time.
     pub fn next_change(&self, now: i64) -> Result<Option<i64>, Error> {
         const LONGEST_DAY: i64 = 26 * 3_600_000_000_000;
         if self.reach.instant {
@@ -104,7 +104,7 @@ impl Evaluator {
                 crate::eval::lists::parts(view, *column, &from?, &length?)
             }
             ContextInput::Clock(part) => Ok(repeated(&self.clock(part, self.now.load(Ordering::Relaxed))?, len)?),
-            ContextInput::Now => Err(Error::internal(&self.operation, "now() outside what hangs on the clock alone")),
+            ContextInput::Now => Err(Error::internal(&self.operation, "now() outside what depends on the clock alone")),
         }
     }
 

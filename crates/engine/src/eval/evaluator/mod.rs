@@ -44,7 +44,7 @@ pub struct Evaluator {
     total: bool,
     reach: Dependencies,
     turn: Turn,
-    /// The start of the step, for what hangs on the clock.
+    /// The start of the step, for what depends on the clock.
     now: AtomicI64,
 }
 
@@ -177,7 +177,7 @@ impl Evaluator {
         !self.bound.context_inputs().is_empty()
     }
 
-    /// The rows and columns its value hangs on.
+    /// The rows and columns its value depends on.
     pub fn reach(&self) -> &Dependencies {
         &self.reach
     }

@@ -127,7 +127,7 @@ impl Binder<'_> {
         self.beside("now", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())), ContextInput::Now)
     }
 
-    /// A part that hangs on the clock alone, as one input.
+    /// A part that depends on the clock alone, as one input.
     pub(super) fn clock_alone(&mut self, expr: &Expr) -> Result<Term, Error> {
         let part = Bound { daily: is_date(expr), ..self.part(expr, true)? };
         self.beside(
@@ -171,7 +171,7 @@ fn is_date(expr: &Expr) -> bool {
     matches!(expr, Expr::Call { function: Function::Time(Time::Date), args } if is_now(&args[0]) || in_zone(&args[0]))
 }
 
-/// Whether the clock is all that an expression hangs on.
+/// Whether the clock is all that an expression depends on.
 pub(super) fn is_of_clock(expr: &Expr) -> bool {
     fn only(expr: &Expr, found: &mut bool) -> bool {
         match expr {

@@ -171,14 +171,14 @@ impl Binder<'_> {
             return if length > 0 {
                 Ok((step, length.to_string()))
             } else {
-                Err(wrong("the step must be longer than nothing".to_owned()))
+                Err(wrong("the step must be positive".to_owned()))
             };
         }
         let every = self.known_text(name, term, "the step")?;
         let period = Period::parse(&every).map_err(wrong)?;
         let step = period.as_step().ok_or_else(|| {
             wrong(format!(
-                "\"{every}\" is no step; it must be longer than nothing, in months or in shorter units but not both"
+                "\"{every}\" is not a valid step: it must be positive, in months or in shorter units but not both"
             ))
         })?;
         Ok((step, every))

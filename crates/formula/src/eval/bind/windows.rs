@@ -62,7 +62,7 @@ impl Binder<'_> {
         let every = whole("every", &said[0], read(&said[0])?)?;
         let step = every.as_step().ok_or_else(|| {
             c.refused(format!(
-                "every must be longer than nothing, in months or in shorter units but not both, not \"{}\"",
+                "every must be positive, in months or in shorter units but not both, not \"{}\"",
                 said[0]
             ))
         })?;
@@ -74,7 +74,7 @@ impl Binder<'_> {
             let period = whole("period", &said_period, read(&said_period)?)?;
             let parts = [period.months, period.days, period.ns];
             if parts.iter().any(|part| *part < 0) || parts == [0; 3] {
-                return Err(c.refused(format!("period must be longer than nothing, not \"{said_period}\"")));
+                return Err(c.refused(format!("period must be positive, not \"{said_period}\"")));
             }
             Some(period)
         };

@@ -26,7 +26,7 @@ pub struct FunctionSpec {
     pub(crate) takes: Takes,
     pub(crate) bind: Bind,
     pub(crate) gives: Gives,
-    /// Whether its value hangs on how its arguments compare.
+    /// Whether its value depends on how its arguments compare.
     pub(crate) compares: bool,
     /// Its names in formulas.
     pub(crate) formulas: &'static [FormulaName],
@@ -49,7 +49,7 @@ impl FunctionSpec {
         self.gives(Gives::Always(family))
     }
 
-    /// Its value hangs on how its arguments compare.
+    /// Its value depends on how its arguments compare.
     pub(crate) const fn compares(mut self) -> FunctionSpec {
         self.compares = true;
         self

@@ -85,7 +85,7 @@ fn floats(argument: &Argument, rows: usize) -> impl Fn(usize) -> Option<f64> + u
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number in which every bit hangs on every bit of the given one.
+/// A number in which every bit depends on every bit of the given one.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
