@@ -127,10 +127,11 @@ def test_compaction_leaves_the_rows_in_their_order_and_no_tombstones(opened):
         batch((3, 0, True), (3, 31, None), (4, 0, True), schema=schema),
     ]
     log, live = opened("update", schema), tf.Graph()
-    kind = mode_of("update", SCHEMA, ["k"], blink=False, ring=None, deletes=True, graph=live)
+    kind = mode_of("update", SCHEMA, ["k"], blink=False, ring=None, deletes=True, graph=live, durable=None)
     for number, rows in enumerate(batches):
         log.write(number, rows)
-        kind.apply(rows)
+        with live.transaction():
+            kind.apply(rows)
         live.step()
     before = kind.table.to_dict()
     assert before == {"k": [2, 3, 1, None], "v": [21, 31, 11, 5]}
@@ -141,7 +142,7 @@ def test_compaction_leaves_the_rows_in_their_order_and_no_tombstones(opened):
             log.write(3, one, whole=True)
             assert one.num_rows == 4
         graph = tf.Graph()
-        again = mode_of("update", SCHEMA, ["k"], blink=False, ring=None, deletes=True, graph=graph)
+        again = mode_of("update", SCHEMA, ["k"], blink=False, ring=None, deletes=True, graph=graph, durable=None)
         for rows in again.restored(log.read()):
             again.apply(rows)
         graph.step()
@@ -152,7 +153,7 @@ def test_the_cost_of_a_batch_does_not_grow_with_their_number(opened):
     log = opened()
     for number in range(300):
         log.write(number, batch((number, 0)))
-    kind = mode_of("append", SCHEMA, [], blink=False, ring=None, deletes=False, graph=tf.Graph())
+    kind = mode_of("append", SCHEMA, [], blink=False, ring=None, deletes=False, graph=tf.Graph(), durable=None)
     assert not kind.compacts, "appended batches are never read again"
     assert log.wants_whole(256)
     log.write(299, pa.concat_tables(log.read()), whole=True)
