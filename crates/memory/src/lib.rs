@@ -223,7 +223,9 @@ unsafe impl GlobalAlloc for Plain {
             (false, false) if held == whole => start,
             // The system moves what it mapped without a copy.
             // SAFETY: the caller's promise; the system gave it by this layout.
-            (false, false) if held.align() == whole.align() && held.align() <= warm::ALIGNS[0] => unsafe { System.realloc(start, held, whole.size()) },
+            (false, false) if held.align() == whole.align() && held.align() <= warm::ALIGNS[0] => unsafe {
+                System.realloc(start, held, whole.size())
+            },
             // SAFETY: new memory of the wanted layout, the lesser of both sizes copied, the old given back.
             _ => unsafe {
                 let moved = self.alloc(wanted);
@@ -242,6 +244,34 @@ unsafe impl GlobalAlloc for Plain {
 fn whole(layout: Layout) -> Layout {
     Class::of(layout).map_or(layout, Class::whole)
 }
+
+/// Lets the system's allocator keep what its own rule would let it keep after a while: blocks below what is mapped here are no mappings
+/// of their own, and the end of a heap is not given back at every turn. A process that was told otherwise by its environment is
+/// left as it is.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn keep_heaps() {
+    use std::ffi::c_int;
+
+    const TRIM_THRESHOLD: c_int = -1;
+    const MMAP_THRESHOLD: c_int = -3;
+    const TOLD: [&str; 3] = ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"];
+
+    unsafe extern "C" {
+        fn mallopt(what: c_int, value: c_int) -> c_int;
+    }
+
+    if TOLD.iter().all(|name| std::env::var_os(name).is_none()) {
+        // SAFETY: glibc's own call, which sets two numbers under its lock.
+        unsafe {
+            mallopt(TRIM_THRESHOLD, 64 << 20);
+            mallopt(MMAP_THRESHOLD, 4 << 20);
+        }
+    }
+}
+
+/// Other allocators have other rules.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn keep_heaps() {}
 
 /// Counts what is large for the budget, whoever gives it.
 fn counted(layout: Layout) -> bool {

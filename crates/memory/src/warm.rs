@@ -14,9 +14,9 @@ const MOST: usize = 2 << 20;
 pub(super) const ALIGNS: [usize; 2] = [16, 128];
 /// Size classes, and blocks of each that are kept.
 const CLASSES: usize = 16;
-const PLACES: usize = 48;
+const PLACES: usize = 256;
 /// At most so many bytes are kept.
-const MOST_BYTES: usize = 96 << 20;
+const MOST_BYTES: usize = 256 << 20;
 
 struct Warm {
     blocks: [[[*mut u8; PLACES]; CLASSES]; ALIGNS.len()],
@@ -160,14 +160,13 @@ mod tests {
     fn no_more_is_kept_than_was_said_and_alignments_stand_apart() {
         let mut warm = Warm::new();
         let (plain, wide) = (class(1 << 20, 8).expect("a class"), class(1 << 20, 64).expect("a class"));
-        let block = std::ptr::without_provenance_mut(4096);
-        assert_eq!((0..200).filter(|_| warm.put(plain, block)).count(), PLACES);
-        assert_eq!(warm.take(wide), None);
-        assert_eq!((0..200).filter(|_| warm.put(wide, block)).count(), PLACES);
-        assert_eq!(warm.bytes, MOST_BYTES);
-        let more = class(LEAST, 8).expect("a class");
-        assert!(!warm.put(more, block), "there is no room");
+        let (least, block) = (class(LEAST, 8).expect("a class"), std::ptr::without_provenance_mut(4096));
+        assert_eq!((0..2 * PLACES).filter(|_| warm.put(least, block)).count(), PLACES);
+        let left = (MOST_BYTES >> 20) - (PLACES * LEAST >> 20);
+        assert_eq!((0..2 * PLACES).filter(|_| warm.put(plain, block)).count(), left);
+        assert_eq!((warm.bytes, warm.take(wide)), (MOST_BYTES, None));
+        assert!(!warm.put(wide, block), "there is no room");
         assert_eq!(warm.take(plain), Some(block));
-        assert!(warm.put(more, block));
+        assert!(warm.put(wide, block));
     }
 }

@@ -121,6 +121,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        ::memory::keep_heaps();
         crate::panics::panics_are_internal_errors(module)?;
         engine::observe::events::log_graphs();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
