@@ -162,7 +162,7 @@ mod tests {
         let (plain, wide) = (class(1 << 20, 8).expect("a class"), class(1 << 20, 64).expect("a class"));
         let (least, block) = (class(LEAST, 8).expect("a class"), std::ptr::without_provenance_mut(4096));
         assert_eq!((0..2 * PLACES).filter(|_| warm.put(least, block)).count(), PLACES);
-        let left = (MOST_BYTES >> 20) - (PLACES * LEAST >> 20);
+        let left = (MOST_BYTES >> 20) - ((PLACES * LEAST) >> 20);
         assert_eq!((0..2 * PLACES).filter(|_| warm.put(plain, block)).count(), left);
         assert_eq!((warm.bytes, warm.take(wide)), (MOST_BYTES, None));
         assert!(!warm.put(wide, block), "there is no room");
