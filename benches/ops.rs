@@ -14,8 +14,8 @@ use engine::ops::{
 };
 use engine::plan::{AsofOptions, EquiOptions, ExplodeOptions, How, Matches, Member, SortBy, Strategy, Validate};
 use engine::plan::{
-    Bound, Closing, ColumnOptions, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, RowBounds, SessionOptions,
-    WindowOptions, apply, columns, distinct,
+    Bound, Closing, ColumnOptions, InputColumns, Keep, Label, Op, PivotOptions, RangeEnd, RangeOptions, RowBounds,
+    SessionOptions, WindowOptions, apply, columns, distinct,
 };
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};
@@ -65,7 +65,7 @@ fn ranges(t: &Table) -> Result<Table, Error> {
     let last = distinct("last_by", t, &["g".into()], Keep::Last)?;
     let begin = Expr::call(Function::Subtract, vec![Expr::column("t"), Expr::literal(100_000)])?.alias("begin");
     let own = [Expr::column("g"), begin, Expr::column("t").alias("end")];
-    columns("select", &last, &own, ColumnOptions { all: false, ..ColumnOptions::STORED })
+    columns("select", &last, &own, ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED })
 }
 
 /// The table with instants within about a quarter of an hour, by which rows have windows and sessions; counts of these.

@@ -35,12 +35,13 @@ fn derived(table: &Table) -> Table {
     let call = |function, column, value: f64| {
         Expr::call(function, vec![Expr::column(column), Expr::literal(value)]).expect("a call of numbers")
     };
-    let kept = Op::Filter { predicates: vec![call(Function::Less, "v", 50.0)], turns: vec![], on_error: OnError::Fail };
+    let kept =
+        Op::Filter { predicates: vec![call(Function::Less, "v", 50.0)], orders: vec![], on_error: OnError::Fail };
     let kept = apply(kept, "filter", std::slice::from_ref(table)).expect("a filter");
     let doubled = Op::Columns {
         columns: vec![call(Function::Multiply, "v", 2.0).alias("x")],
         keep: true,
-        turns: vec![],
+        orders: vec![],
         materialization: Materialization::Stored,
         on_error: OnError::Fail,
         sequential: false,

@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::DataType;
 use engine::interrupt::{self, Interrupt};
 use engine::ops::{Aggregation, ComputedView, Filter, Select, Sort, WhereIn};
-use engine::plan::{Member, SortBy};
+use engine::plan::{InputColumns, Member, SortBy};
 use engine::sources::BlinkTable;
 use engine::testing::validate::plain_of;
 use engine::testing::{Tape, Watch, any_table, explore, feeds::Source};
@@ -86,7 +86,7 @@ fn pair(left: &str, right: &str) -> [(String, String); 1] {
 /// Tables that read `function` through a view; their rows are told apart by their order.
 fn through_a_view(source: &Table, function: &HostId, native: bool) -> Result<Vec<Table>, Error> {
     let of = [one_more(function, native)?.alias("y")];
-    let view = over(&ComputedView::new(&"update_view".into(), source, &of, &[], true)?, source)?;
+    let view = over(&ComputedView::new(&"update_view".into(), source, &of, &[], InputColumns::Keep)?, source)?;
     let only = |table: &Table| over(&Select::only(table, &[Expr::column("v"), Expr::column("k")])?, table);
     let sorted = over(&Sort::new("sort", &view, &[SortBy::ascending("y")])?, &view)?;
     let sum = Expr::aggregate(Aggregate::Sum { min_count: 0 }, Some(Expr::column("y")))?.alias("s");

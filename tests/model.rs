@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use engine::ops::{Concat, Project};
-use engine::plan::{ColumnOptions, Materialization, columns as computed, filtered};
+use engine::plan::{ColumnOptions, InputColumns, Materialization, columns as computed, filtered};
 use engine::testing::{Found, Plain, any_table, run_drawn_law};
 use engine::{Error, OnError, Table, attach};
 use formula::{Expr, Formula, Function, Names, Purpose};
@@ -59,7 +59,12 @@ fn law_of(far: bool, kept: Materialization) {
         |made: &[Both; 4], tables: &[Table]| {
             // Evaluated as it is read from a formula, which is the tree that was drawn.
             let named: Vec<_> = made.iter().enumerate().map(|(at, both)| read(at, both, &tables[0])).collect();
-            computed("select", &tables[0], &named, ColumnOptions { kept, all: false, ..ColumnOptions::STORED })
+            computed(
+                "select",
+                &tables[0],
+                &named,
+                ColumnOptions { kept, own: InputColumns::Drop, ..ColumnOptions::STORED },
+            )
         },
         |made, inputs, found| {
             let named: Vec<_> = made

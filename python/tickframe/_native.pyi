@@ -465,16 +465,16 @@ def filter(
     operation: str,
     table: Table,
     predicates: Sequence[Expr],
-    turns_given: Sequence[tuple[bool, bool, bool, list[int], list[int]]] | None,
+    orders_given: Sequence[tuple[bool, bool, bool, list[int], list[int]]] | None,
     on_error: str = "fail",
 ) -> Table: ...
 def columns(
     operation: str,
     table: Table,
     expressions: Sequence[Expr],
-    turns_given: Sequence[tuple[bool, bool, bool, list[int], list[int]]] | None,
+    orders_given: Sequence[tuple[bool, bool, bool, list[int], list[int]]] | None,
     kept: str,
-    all: bool,
+    keep: bool,
     on_error: str = "fail",
     sequential: bool = False,
 ) -> Table: ...

@@ -90,12 +90,12 @@ fn ask(op: Op, inputs: &[Table]) -> Result<Table, Error> {
 }
 
 fn filter(predicate: &Expr) -> Op {
-    Op::Filter { predicates: vec![predicate.clone()], turns: Vec::new(), on_error: OnError::Fail }
+    Op::Filter { predicates: vec![predicate.clone()], orders: Vec::new(), on_error: OnError::Fail }
 }
 
 /// New columns after those of the table if `keep`.
 fn columns(columns: Vec<Expr>, keep: bool, materialization: Materialization) -> Op {
-    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
+    Op::Columns { columns, keep, orders: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
 }
 
 /// More groups than a drawn table has: they are counted, queued and looked at, and none is let go. Which are let go depends on what

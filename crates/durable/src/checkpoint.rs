@@ -10,12 +10,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
 use engine::sources::{FedTable, Initial, fed_tables};
 use engine::{Merged, Table, TableUpdate, WeakTable};
-use graph::{UpdateGraph, WeakGraph};
+use graph::{UpdateGraph, WeakGraph, lock};
 use log::{Base, Log};
 use rowset::RowSet;
 
@@ -25,7 +25,7 @@ use crate::change::{Change, Modified};
 use crate::error::Error;
 use crate::fold::fold;
 use crate::sizes::{DELTA_ROWS, PART_BYTES, PIECE_ROWS};
-use crate::tracker::{Ear, Hold, Tracker};
+use crate::tracker::{Hold, Tracker, WeakFollower};
 use crate::writer::{Shared, append};
 
 /// A log of fewer bytes is not worth a base.
@@ -150,7 +150,7 @@ impl Folder {
     }
 
     pub(crate) fn catalog(&self) -> MutexGuard<'_, Catalog> {
-        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.catalog)
     }
 
     pub(crate) fn note(&self, table: SavedTable) {
@@ -162,7 +162,7 @@ impl Folder {
     }
 
     fn without_rows(&self) -> MutexGuard<'_, HashMap<u64, Known>> {
-        self.without_rows.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.without_rows)
     }
 
     /// What the folder has of a table that it names.
@@ -171,12 +171,12 @@ impl Folder {
     }
 
     fn one_at_a_time(&self) -> MutexGuard<'_, HashMap<usize, Tracked>> {
-        self.tracked.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tracked)
     }
 
     /// Writes all tables anew on a thread of its own, unless one is at it.
     pub(crate) fn write_anew_aside(self: &Arc<Self>, shared: &Arc<Shared>) {
-        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut aside = lock(&self.aside);
         if aside.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
@@ -196,7 +196,7 @@ impl Folder {
     }
 
     pub(crate) fn wait_aside(&self) {
-        let thread = self.aside.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = lock(&self.aside).take();
         // The thread itself may have held the graph last. Its error was told as it happened.
         let own = std::thread::current().id();
         thread.filter(|thread| thread.thread().id() != own).map(JoinHandle::join).map(drop).unwrap_or_default();
@@ -329,7 +329,7 @@ impl Folder {
         };
         let tracker = Arc::new(Tracker::new(RowSet::new(), table.schema.fields().len()));
         let hold = tracker.hold();
-        source.follow(table.id, Arc::new(Ear(Arc::downgrade(&tracker))));
+        source.follow(table.id, Arc::new(WeakFollower(Arc::downgrade(&tracker))));
         if known == Known::Nothing {
             declare(&table.bytes(0).map_err(words(&self.path))?)?;
         }
@@ -578,7 +578,7 @@ pub fn checkpoint_on(
     asked: &Asked,
 ) -> Result<Report, Error> {
     let folders = graph.extension(Folders::default);
-    let mut known = folders.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = lock(&folders.0);
     let mut log = Log::open_on(disk, path)?;
     let place = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let found = if log.is_empty() && log.base_number().is_none() { None } else { Some(begun(&log)?) };
@@ -629,7 +629,7 @@ impl Folder {
         let bytes = if let Some(changed) = changed {
             let log = Mutex::new(log);
             write_delta(&taken, &changed, &|note, body| {
-                let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut log = lock(&log);
                 append(&mut log, &[(note, body)]).map(drop)
             })?
         } else {

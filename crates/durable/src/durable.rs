@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use arrow_schema::Schema;
 use engine::sources::{FedKind, Feeding, Initial};
 use engine::{Table, WeakTable};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 use log::Log;
 
 use crate::catalog::{BEGIN, Begin, FORMAT, Kept, Kind, SavedTable, TABLE};
@@ -65,7 +65,7 @@ fn opened(disk: &Arc<dyn log::Disk>, path: &Path) -> Result<Log, log::Error> {
         if !matches!(found, Err(log::Error::Locked { .. })) {
             return found;
         }
-        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = lock(&OPEN);
         let is_alive = |open: &Open| open.durable.upgrade().is_some_and(|held| held.shared.graph.upgrade().is_some());
         let known = open.iter().filter(|open| open.path == path && !open.closed.load(Ordering::Acquire));
         let alive: Vec<bool> = known.map(is_alive).collect();
@@ -84,7 +84,7 @@ fn opened(disk: &Arc<dyn log::Disk>, path: &Path) -> Result<Log, log::Error> {
 
 /// Lets all folders go, when what was stored is on disk: for the end of the process. What could not be written is said.
 pub fn close_all() -> Vec<Error> {
-    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    let open = std::mem::take(&mut *lock(&OPEN));
     open.iter().filter_map(|open| open.durable.upgrade()).filter_map(|durable| durable.close().err()).collect()
 }
 
@@ -137,7 +137,7 @@ impl Durable {
         durable
             .start()
             .map_err(|source| Error::refused(path, format!("the machine gave no thread to write with: {source}")))?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&OPEN);
         open.retain(|open| !open.closed.load(Ordering::Acquire));
         let (weak, closed) = (Arc::downgrade(&durable), durable.closed.clone());
         open.push(Open { path: path.to_path_buf(), durable: weak, closed });
@@ -173,11 +173,11 @@ impl Durable {
     }
 
     fn lock_threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.threads)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Claim>> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.claims)
     }
 
     /// The folder.

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_schema::Schema;
 use engine::Table;
 use engine::sources::{FedKind, Feeding, Initial};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 
 use crate::catalog::{Kept, SavedTable};
 use crate::durable::Durable;
@@ -20,7 +20,7 @@ struct Restored(Mutex<HashMap<String, Saved>>);
 
 impl Restored {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Saved>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use engine::sources::{Follower, Stored};
 use engine::{Merged, TableUpdate};
+use graph::lock;
 use rowset::RowSet;
 
 /// Updates, of those that wait, that a step merges. More than the one that it brings, or they would never get fewer.
@@ -34,7 +35,7 @@ impl Tracker {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Keeps updates apart until the checkpoint is saved, or given up.
@@ -91,9 +92,9 @@ impl State {
 }
 
 /// Lets a tracker hear of its table, for as long as somebody holds it.
-pub(crate) struct Ear(pub(crate) Weak<Tracker>);
+pub(crate) struct WeakFollower(pub(crate) Weak<Tracker>);
 
-impl Follower for Ear {
+impl Follower for WeakFollower {
     fn stored(&self, stored: Stored) {
         if let Some(tracker) = self.0.upgrade() {
             tracker.lock().take(stored.step.number(), stored.update);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use engine::observe::events::{self, Level};
 use engine::sources::Stored;
-use graph::{Step, WeakGraph};
+use graph::{Step, WeakGraph, lock};
 use log::{Body, Entry, Kind, Log};
 
 use crate::catalog::STEP;
@@ -105,12 +105,12 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Runs with the log, which is nobody else's meanwhile.
     pub(crate) fn with_log<R>(&self, run: impl FnOnce(&mut Log) -> Result<R, Error>) -> Result<R, Error> {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.log);
         match &mut *log {
             Some(log) => run(log),
             None => Err(closed(&self.path)),
@@ -246,7 +246,7 @@ impl Shared {
 
     /// Lets the folder go. An error if something could not be written.
     pub(crate) fn let_go(&self) -> Result<(), Error> {
-        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let log = lock(&self.log).take();
         drop(log);
         let state = self.lock();
         match (&state.trouble, state.open.is_empty()) {

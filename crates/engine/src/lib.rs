@@ -28,7 +28,7 @@ pub use driver::operation::{Input, Live, Operation, Start};
 pub use error::{Error, External, Failure, Frame, Location};
 pub use eval::affected::refresh_safe;
 pub use eval::call::Call;
-pub use eval::schedule::{Turn, check_barriers};
+pub use eval::schedule::{ExecutionOrder, check_barriers};
 pub use follow::listener::{Listener, Part, Subscription, UpdateEvent};
 pub use partition::{Partitioned, Transformer};
 pub use row_errors::OnError;

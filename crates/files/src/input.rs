@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use graph::lock;
 
 use crate::error::Error;
 use crate::sizes::LONGEST;
@@ -115,7 +117,7 @@ pub(crate) fn all_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let shares: Vec<Mutex<&mut [u8]>> = bytes.chunks_mut(SHARE).map(Mutex::new).collect();
     let numbered: Vec<usize> = (0..shares.len()).collect();
     let read = map(&numbered, |at| {
-        let mut share = shares[*at].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut share = lock(&shares[*at]);
         read_at(&file, &mut share, (at * SHARE) as u64)
     });
     read.into_iter().collect::<std::io::Result<()>>().map_err(Error::io("read", &name))?;

@@ -2,9 +2,11 @@
 //! works alone.
 
 use std::panic::resume_unwind;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism, scope};
+
+use graph::lock;
 
 use crate::error::Error;
 use crate::input::Progress;
@@ -71,7 +73,7 @@ pub(crate) fn in_order<T: Sync, R: Send>(
 pub(crate) fn beside<R: Send>(one: impl FnOnce() -> R + Send, other: impl FnOnce()) -> R {
     let slot = Mutex::new(Some(one));
     let run = || {
-        let one = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let one = lock(&slot).take();
         one.expect("it is done once")()
     };
     scope(|scope| match Builder::new().spawn_scoped(scope, run) {

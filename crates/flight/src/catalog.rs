@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
 use engine::{Partitioned, Table, WeakTable};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 use tokio::sync::watch;
 use tonic::Status;
 
 use crate::attributes::Attribute;
 use crate::feed::Feed;
-use crate::lock::lock;
 use crate::logins::Lease;
 
 /// A function of the user's that gives tables by name.

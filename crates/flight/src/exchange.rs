@@ -31,9 +31,9 @@ use crate::tickets::of_ticket;
 /// Messages that wait for a client to read.
 const AHEAD: usize = 2;
 /// After so long a step is looked for again whose listener has not been called.
-const AGAIN: Duration = Duration::from_millis(5);
+const SOON_WAIT: Duration = Duration::from_millis(5);
 /// A wait without an end: whoever waits is woken.
-const FAR: Duration = Duration::from_secs(3600);
+const IDLE_WAIT: Duration = Duration::from_secs(3600);
 
 fn told(error: BarrageError) -> Status {
     Status::invalid_argument(format!("DoExchange: {error}"))
@@ -84,7 +84,7 @@ async fn table_of(context: &Context, ticket: &[u8]) -> Result<Table, Status> {
 }
 
 /// What a table calls.
-struct Ear {
+struct ExchangeListener {
     follower: Arc<Follower>,
     news: Arc<Notify>,
     runtime: Handle,
@@ -92,7 +92,7 @@ struct Ear {
     blink: Option<usize>,
 }
 
-impl Listener for Ear {
+impl Listener for ExchangeListener {
     fn on_update(&self, event: Arc<UpdateEvent>) {
         let news = match self.blink {
             None => Some(News::Update(event.update().clone())),
@@ -209,7 +209,7 @@ async fn follow(
     let subscriber = Subscriber::new(&request, width, is_blink).map_err(told)?;
     let (follower, news) = (Arc::new(Follower::new(subscriber)), Arc::new(Notify::new()));
     let (of, runtime, blink) = (follower.clone(), Handle::current(), is_blink.then_some(width));
-    let listener = Arc::new(Ear { follower: of, news: news.clone(), runtime, blink });
+    let listener = Arc::new(ExchangeListener { follower: of, news: news.clone(), runtime, blink });
     let listened = table.clone();
     let subscribed = move || listened.is_live().then(|| listened.subscribe(listener, true)).transpose();
     let subscription: Option<Subscription> =
@@ -244,8 +244,8 @@ async fn converse(
                 continue;
             }
             Next::Failed(failure) => return Err(engine_error(engine::Error::TableFailed(failure))),
-            Next::Soon => AGAIN,
-            Next::Idle(None) => FAR,
+            Next::Soon => SOON_WAIT,
+            Next::Idle(None) => IDLE_WAIT,
             Next::Idle(Some(due)) => Duration::from_millis(due.saturating_sub(now())),
         };
         let request = async { if open { messages.message().await } else { std::future::pending().await } };

@@ -9,10 +9,10 @@ use tonic::Status;
 
 use crate::catalog::Object;
 use crate::frames::{Message, framed};
-use crate::lock::lock;
 use crate::logins::{Lease, Login, What};
 use crate::proto::{ExportNotification, Ticket};
 use crate::tickets::Named;
+use graph::lock;
 
 /// Notifications that may wait for a listener.
 const WAITING: usize = 1 << 14;

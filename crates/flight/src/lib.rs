@@ -21,7 +21,6 @@ mod ipc;
 pub mod limits;
 mod lines;
 mod listen;
-mod lock;
 mod logins;
 mod logs;
 mod objects;

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
-use crate::lock::lock;
+use graph::lock;
 
 /// Bytes of text that are kept; what is older goes.
-const KEPT: usize = 1 << 20;
+const KEPT_BYTES: usize = 1 << 20;
 /// Bytes that a line counts beside its text.
 const EACH: usize = 64;
 /// Bytes of one line; what is longer is cut.
@@ -68,7 +68,7 @@ impl Logs {
         held.last = micros;
         held.bytes += text.len() + EACH;
         held.lines.push_back(Line { micros, level, text });
-        while held.bytes > KEPT {
+        while held.bytes > KEPT_BYTES {
             let Some(line) = held.lines.pop_front() else { break };
             held.bytes -= line.text.len() + EACH;
             held.first += 1;
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(lines.len(), TAKEN);
         assert_eq!(lines[0].text, format!("line {first}"));
         assert!(lines.is_sorted_by(|one, two| one.micros < two.micros));
-        assert!(lock(&logs.held).bytes <= KEPT);
+        assert!(lock(&logs.held).bytes <= KEPT_BYTES);
         assert_eq!(logs.since(100_000).1.len(), 0);
     }
 

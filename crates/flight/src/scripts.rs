@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tonic::Status;
 
 use crate::catalog::Object;
-use crate::lock::lock;
 use crate::proto::ConsoleTypes;
+use graph::lock;
 
 /// A script that was told to end and runs on is told again after so long.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -14,9 +14,9 @@ use crate::catalog::Object;
 use crate::exports::Exports;
 use crate::limits::Limits;
 use crate::lines::Logs;
-use crate::lock::lock;
 use crate::logins::{Lease, Login, What};
 use crate::trouble::random;
+use graph::lock;
 
 /// Who may call.
 #[derive(Clone)]

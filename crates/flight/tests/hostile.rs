@@ -288,8 +288,8 @@ fn a_script_ends_when_its_time_is_over() {
 
 #[test]
 fn an_upload_is_as_long_as_the_limit_and_no_longer() {
-    const MOST: usize = 1000;
-    let server = server(Limits { upload: MOST as u64, ..Limits::default() });
+    const UPLOAD_BYTES: usize = 1000;
+    let server = server(Limits { upload: UPLOAD_BYTES as u64, ..Limits::default() });
     let schema = Schema::new(vec![Field::new("x", DataType::Int64, true)]);
     let mut tracker = arrow_ipc::writer::DictionaryTracker::new(false);
     let schema = arrow_ipc::writer::IpcDataGenerator::default()
@@ -297,11 +297,13 @@ fn an_upload_is_as_long_as_the_limit_and_no_longer() {
         .ipc_message;
     run(async {
         let mut client = connect(server.address()).await;
-        for (name, bytes, ends) in [("at", MOST, Code::Ok), ("above", MOST + 1, Code::ResourceExhausted)] {
+        for (name, bytes, ends) in
+            [("at", UPLOAD_BYTES, Code::Ok), ("above", UPLOAD_BYTES + 1, Code::ResourceExhausted)]
+        {
             let descriptor = [&[0x08, 1][..], &field(3, b"scope"), &field(3, name.as_bytes())].concat();
             let first = [field(1, &descriptor), field(2, &schema)].concat();
             let mut body = framed(&first).to_vec();
-            for part in [MOST / 2, bytes - MOST / 2] {
+            for part in [UPLOAD_BYTES / 2, bytes - UPLOAD_BYTES / 2] {
                 body.extend(framed(&field(1000, &vec![0; part])));
             }
             let ended = call(&mut client, "/arrow.flight.protocol.FlightService/DoPut", body.into()).await;

@@ -85,9 +85,9 @@ fn rows(of: &[(i64, f64, u8)]) -> RecordBatch {
 #[derive(Default)]
 struct Touched(Mutex<u64>);
 
-struct Ear(Arc<Touched>);
+struct TouchListener(Arc<Touched>);
 
-impl Listener for Ear {
+impl Listener for TouchListener {
     fn on_update(&self, event: Arc<UpdateEvent>) {
         let update = event.update();
         *self.0.0.lock().expect("nobody failed") += update.added.len() + update.removed.0.len() + update.modified.len();
@@ -144,7 +144,7 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
         remote.table(name, part, LONG).expect("a viewport")
     });
     let touched = Arc::new(Touched::default());
-    let listening = tables.each_ref().map(|table| table.subscribe(Arc::new(Ear(touched.clone())), true));
+    let listening = tables.each_ref().map(|table| table.subscribe(Arc::new(TouchListener(touched.clone())), true));
     let mut history: BTreeMap<(&str, i64), (RowSet, RecordBatch)> = BTreeMap::new();
     let begin = there.settled().number() as i64;
     for (name, table) in names.iter().zip([&plain, &in_order]) {

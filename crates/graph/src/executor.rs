@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(crate) const WORTH_A_WAKE_NANOS: u64 = 30_000;
 
 /// Settling more children than this takes longer than reading the clock.
-const MANY: usize = 8;
+const TIMED_CHILDREN: usize = 8;
 
 /// The threads that may work on a walk, and their order of work.
 #[derive(Clone)]
@@ -215,7 +215,7 @@ impl<'a> Worker<'a> {
         while let Some((quiet, _)) = self.buffers.wave.pop() {
             self.settle_one(quiet, NodeState::Unchanged);
         }
-        if self.settled - before + self.walk.children(index).len() > MANY {
+        if self.settled - before + self.walk.children(index).len() > TIMED_CHILDREN {
             // A long sweep is not counted as a node's running time; for a short one, reading the clock would cost more.
             self.last = env::now();
         }

@@ -1,7 +1,7 @@
 //! Spinning before sleeping, where the awaited event has lately come at once.
 //!
 //! Waking a thread costs more than a short cycle, most of all where its core has gone to sleep with it. A thread that is about to
-//! block spins first, for at most [`MOST`], and yields its core between checks. The limit adapts: each spin in vain halves
+//! block spins first, for at most [`LONGEST_SPIN`], and yields its core between checks. The limit adapts: each spin in vain halves
 //! the next, until there is none; a sleep that turns out to have been shorter than a spin restores the limit. An idle graph, a
 //! graph with pauses between its rows and a machine with one core never spin.
 //!
@@ -17,9 +17,9 @@ use std::time::Duration;
 
 /// The longest spin. Two threads that answer each other over one short cycle meet within it; it is a fiftieth of a time
 /// slice.
-const MOST: Duration = Duration::from_micros(50);
+const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// The shortest spin; a shorter limit means no spin.
-const LEAST: Duration = Duration::from_micros(4);
+const SHORTEST_SPIN: Duration = Duration::from_micros(4);
 /// Checks between two yields of the core: about half a microsecond.
 const LOOKS: usize = 16;
 
@@ -50,21 +50,21 @@ impl SpinWait {
             env::yield_now();
         };
         // An event that came while another thread had the core for long would have reached a sleeping thread as soon.
-        self.note(found && begun.elapsed() <= MOST, nanos);
+        self.note(found && begun.elapsed() <= LONGEST_SPIN, nanos);
         found
     }
 
     /// Notes that the thread slept, and that the wake-up came this long after.
     pub fn woke_after(&self, before_the_call: Duration) {
-        if before_the_call <= MOST && several_cores() {
+        if before_the_call <= LONGEST_SPIN && several_cores() {
             self.note(true, 0);
         }
     }
 
     fn note(&self, paid: bool, nanos: u32) {
         let next = match paid {
-            true => MOST.as_nanos() as u32,
-            false if nanos / 2 < LEAST.as_nanos() as u32 => 0,
+            true => LONGEST_SPIN.as_nanos() as u32,
+            false if nanos / 2 < SHORTEST_SPIN.as_nanos() as u32 => 0,
             false => nanos / 2,
         };
         if next != nanos {
@@ -103,13 +103,13 @@ mod tests {
     fn who_never_slept_for_a_moment_does_not_look() {
         let spin = SpinWait::new();
         assert!(!looked(&spin));
-        spin.woke_after(MOST * 2);
+        spin.woke_after(LONGEST_SPIN * 2);
         assert!(!looked(&spin), "such a sleep is longer than any look");
     }
 
     #[test]
     fn looks_in_vain_become_shorter_until_there_is_none() {
-        let spin = SpinWait(AtomicU32::new(MOST.as_nanos() as u32));
+        let spin = SpinWait(AtomicU32::new(LONGEST_SPIN.as_nanos() as u32));
         let looks = std::iter::repeat_with(|| looked(&spin)).take_while(|looked| *looked).count();
         assert_eq!(looks, 4, "50, 25, 12 and 6 µs");
     }
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn a_short_sleep_and_a_look_that_pays_bring_the_longest_look() {
         let spin = SpinWait::new();
-        spin.woke_after(LEAST);
-        let longest = if several_cores() { MOST.as_nanos() as u32 } else { 0 };
+        spin.woke_after(SHORTEST_SPIN);
+        let longest = if several_cores() { LONGEST_SPIN.as_nanos() as u32 } else { 0 };
         assert_eq!(spin.0.load(Ordering::Relaxed), longest);
-        let spin = SpinWait(AtomicU32::new(LEAST.as_nanos() as u32));
+        let spin = SpinWait(AtomicU32::new(SHORTEST_SPIN.as_nanos() as u32));
         assert!(spin.spin(|| true));
-        assert_eq!(spin.0.load(Ordering::Relaxed), MOST.as_nanos() as u32);
+        assert_eq!(spin.0.load(Ordering::Relaxed), LONGEST_SPIN.as_nanos() as u32);
     }
 }

@@ -8,15 +8,15 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::{Mutex, TryLockError};
 
 /// The least and the most bytes of what is kept here.
-const LEAST: usize = 128 << 10;
-const MOST: usize = 2 << 20;
+const SMALLEST_BLOCK: usize = 128 << 10;
+const LARGEST_BLOCK: usize = 2 << 20;
 /// Alignments of what is kept: the system's own, and that of Arrow's buffers.
 pub(super) const ALIGNS: [usize; 2] = [16, 128];
 /// Size classes, and blocks of each that are kept.
 const CLASSES: usize = 16;
 const PLACES: usize = 256;
 /// At most so many bytes are kept.
-const MOST_BYTES: usize = 256 << 20;
+const KEPT_BYTES: usize = 256 << 20;
 
 struct Warm {
     blocks: [[[*mut u8; PLACES]; CLASSES]; ALIGNS.len()],
@@ -41,16 +41,16 @@ impl Class {
     /// The class of a layout, if its memory is kept here.
     pub(super) fn of(layout: Layout) -> Option<Class> {
         let align = ALIGNS.iter().position(|align| layout.align() <= *align)?;
-        if !(LEAST..MOST).contains(&layout.size()) {
+        if !(SMALLEST_BLOCK..LARGEST_BLOCK).contains(&layout.size()) {
             return None;
         }
-        let power = (layout.size() / LEAST).ilog2();
-        let quarter = (LEAST / 4) << power;
+        let power = (layout.size() / SMALLEST_BLOCK).ilog2();
+        let quarter = (SMALLEST_BLOCK / 4) << power;
         let steps = layout.size().div_ceil(quarter);
         // The class behind the last of a power is the first of the next.
         let (power, steps) = if steps == 8 { (power + 1, 4) } else { (power, steps) };
         let size = power as usize * 4 + steps - 4;
-        let whole = Layout::from_size_align(((LEAST / 4) << power) * steps, ALIGNS[align]).ok()?;
+        let whole = Layout::from_size_align(((SMALLEST_BLOCK / 4) << power) * steps, ALIGNS[align]).ok()?;
         // The last class ends where large memory begins.
         (size < CLASSES).then_some(Class { align, size, whole })
     }
@@ -111,7 +111,7 @@ impl Warm {
 
     fn put(&mut self, class: Class, block: *mut u8) -> bool {
         let count = &mut self.counts[class.align][class.size];
-        if *count == PLACES || self.bytes + class.whole.size() > MOST_BYTES {
+        if *count == PLACES || self.bytes + class.whole.size() > KEPT_BYTES {
             return false;
         }
         self.blocks[class.align][class.size][*count] = block;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn classes_hold_their_sizes_and_waste_a_quarter_at_most() {
         let mut last = 0;
-        for bytes in (LEAST..MOST).step_by(4093) {
+        for bytes in (SMALLEST_BLOCK..LARGEST_BLOCK).step_by(4093) {
             let Some(class) = class(bytes, 8) else {
                 assert!(bytes > 7 << 18, "{bytes} is beyond the last class");
                 continue;
@@ -153,18 +153,22 @@ mod tests {
             last = class.size;
         }
         assert_eq!(last, CLASSES - 1);
-        assert!(class(LEAST - 1, 8).is_none() && class(MOST, 8).is_none() && class(LEAST, 256).is_none());
+        assert!(
+            class(SMALLEST_BLOCK - 1, 8).is_none()
+                && class(LARGEST_BLOCK, 8).is_none()
+                && class(SMALLEST_BLOCK, 256).is_none()
+        );
     }
 
     #[test]
     fn no_more_is_kept_than_was_said_and_alignments_stand_apart() {
         let mut warm = Warm::new();
         let (plain, wide) = (class(1 << 20, 8).expect("a class"), class(1 << 20, 64).expect("a class"));
-        let (least, block) = (class(LEAST, 8).expect("a class"), std::ptr::without_provenance_mut(4096));
+        let (least, block) = (class(SMALLEST_BLOCK, 8).expect("a class"), std::ptr::without_provenance_mut(4096));
         assert_eq!((0..2 * PLACES).filter(|_| warm.put(least, block)).count(), PLACES);
-        let left = (MOST_BYTES >> 20) - ((PLACES * LEAST) >> 20);
+        let left = (KEPT_BYTES >> 20) - ((PLACES * SMALLEST_BLOCK) >> 20);
         assert_eq!((0..2 * PLACES).filter(|_| warm.put(plain, block)).count(), left);
-        assert_eq!((warm.bytes, warm.take(wide)), (MOST_BYTES, None));
+        assert_eq!((warm.bytes, warm.take(wide)), (KEPT_BYTES, None));
         assert!(!warm.put(wide, block), "there is no room");
         assert_eq!(warm.take(plain), Some(block));
         assert!(warm.put(wide, block));

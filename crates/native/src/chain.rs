@@ -4,10 +4,11 @@
 //! Operands lie in one list that all beginnings of the chain share. The longest of them grows it in place, so that a
 //! chain of thousands costs one step an operand; a second continuation of the same beginning copies it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use formula::bounds::{MAX_DEPTH, MAX_NODES};
 use formula::{Error, Expr, Function};
+use graph::lock;
 
 /// What the operands are of.
 #[derive(Clone, Copy, PartialEq)]
@@ -63,7 +64,7 @@ impl Chain {
             return Err(Error::TooLarge { limit: MAX_NODES });
         }
         let len = self.len + more.len();
-        let mut held = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = lock(&self.operands);
         let operands = if held.len() == self.len {
             held.extend(more);
             Arc::clone(&self.operands)
@@ -75,7 +76,7 @@ impl Chain {
 
     /// The expression that it is.
     pub fn expr(&self) -> Expr {
-        let held = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock(&self.operands);
         match self.link {
             Link::Operator(function) => Expr::Call { function, args: held[..self.len].to_vec() },
             Link::When => Expr::When { branches: branches(&held[..self.len]), otherwise: None },
@@ -84,7 +85,7 @@ impl Chain {
 
     /// The choices with a value where none holds, if it is not too deep or too large then.
     pub fn otherwise(&self, value: Expr) -> Result<Expr, Error> {
-        let held = self.operands.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock(&self.operands);
         Expr::when(branches(&held[..self.len]), Some(value))
     }
 }

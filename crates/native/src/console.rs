@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
 use crate::ending::{Function, Inside, ident};
-use crate::gil::lock;
 use crate::server::{handle, object};
+use graph::lock;
 
 /// A `tickframe.console.Console`, which has the namespace.
 pub struct PythonConsole {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use engine::follow::Message;
 use engine::follow::{DeliveryQueue, Follower, Following, FollowingSteps, Waited};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 use pyo3::prelude::*;
 
 use crate::error;
-use crate::gil::{call_engine, drop_without_gil, lock};
+use crate::gil::{call_engine, drop_without_gil};
 use crate::graph::PyGraph;
 use crate::table::PyTable;
 use crate::update::PyUpdate;
@@ -115,7 +115,7 @@ pub fn subscribe(
     columns: Option<Vec<String>>,
     rows_before: bool,
 ) -> PyResult<PySubscription> {
-    let followed = table.usable()?;
+    let followed = table.checked()?;
     let index = |name: &String| followed.column_index("subscribe", name).map_err(error::raise);
     let columns = columns.map(|names| names.iter().map(index).collect::<PyResult<Vec<_>>>()).transpose()?;
     let Some(shared) = table.shared() else {

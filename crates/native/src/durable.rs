@@ -105,7 +105,7 @@ pub fn saved_plan(
     name: &str,
     table: &Bound<'_, PyTable>,
 ) -> PyResult<(String, Vec<(String, PyTable)>)> {
-    let table = table.get().usable()?.clone();
+    let table = table.get().checked()?.clone();
     let refused = |what: String| InvalidOperationError::new_err(format!("{operation}: {what}"));
     let Some(graph) = table.graph().cloned() else {
         return Err(refused(
@@ -179,10 +179,10 @@ pub fn checkpoint<'py>(
     fixed: Vec<(String, Bound<'py, PyTable>)>,
     kept: Vec<ToldPlan>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let usable = |table: &Bound<'_, PyTable>| Ok::<_, PyErr>(table.get().usable()?.clone());
+    let checked = |table: &Bound<'_, PyTable>| Ok::<_, PyErr>(table.get().checked()?.clone());
     let asked = Asked {
-        only: only.map(|only| only.iter().map(usable).collect()).transpose()?,
-        fixed: fixed.iter().map(|(name, table)| Ok((name.clone(), usable(table)?))).collect::<PyResult<_>>()?,
+        only: only.map(|only| only.iter().map(checked).collect()).transpose()?,
+        fixed: fixed.iter().map(|(name, table)| Ok((name.clone(), checked(table)?))).collect::<PyResult<_>>()?,
         kept: kept.into_iter().map(|(name, plan, inputs)| Kept { name, plan, inputs }).collect(),
     };
     graph.may_wait(py)?;

@@ -3,11 +3,12 @@
 //! through us, or inside a user's function, and whoever comes later waits for the end.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
+use graph::lock;
 use pyo3::prelude::*;
 
 /// How often a wait looks.
@@ -33,10 +34,6 @@ struct Running {
     call: u64,
     /// Whether it was told to end.
     interrupted: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {

@@ -271,7 +271,7 @@ impl PyExpr {
 
     /// Whether it is among the values of a table's only column, as they are at every step.
     fn in_table(&self, table: &Bound<'_, PyTable>, nulls_equal: bool) -> PyResult<PyExpr> {
-        let set = engine::plan::live_set("is_in", table.get().usable()?).map_err(error::raise)?;
+        let set = engine::plan::live_set("is_in", table.get().checked()?).map_err(error::raise)?;
         let made = Expr::InSet { input: std::sync::Arc::new(self.expr().clone()), set, nulls_equal };
         made.within_limits().map(PyExpr::new).map_err(raised)
     }

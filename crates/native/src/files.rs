@@ -19,9 +19,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{self, DataError, MissingFileError, ResourceError, SchemaError, StorageError};
-use crate::gil::{lock, without_gil};
+use crate::gil::without_gil;
 use crate::schema::PySchema;
 use crate::table::PyTable;
+use graph::lock;
 
 fn raise(py: Python<'_>, operation: &str, error: files::Error) -> PyErr {
     use files::Error as E;

@@ -53,7 +53,7 @@ impl PyFormula {
         table: Option<&Bound<'_, PyTable>>,
         live: bool,
     ) -> PyResult<PyExpr> {
-        let schema = table.map(|table| table.get().usable().map(|table| table.canonical().clone())).transpose()?;
+        let schema = table.map(|table| table.get().checked().map(|table| table.canonical().clone())).transpose()?;
         let mut known: HashMap<String, Literal> = HashMap::new();
         let mut sets: HashMap<String, NamedSet> = HashMap::new();
         for (name, value) in values.iter() {
@@ -63,7 +63,7 @@ impl PyFormula {
                 continue;
             }
             if let Ok(table) = value.getattr("_native").and_then(|native| Ok(native.cast_into::<PyTable>()?)) {
-                let set = engine::plan::live_set(operation, table.get().usable()?).map_err(|wrong| match wrong {
+                let set = engine::plan::live_set(operation, table.get().checked()?).map_err(|wrong| match wrong {
                     engine::Error::InvalidOperation { message, .. } => message,
                     other => other.to_string(),
                 });
@@ -85,7 +85,7 @@ impl PyFormula {
         let bound = checked.bound();
         let safe = match table {
             Some(table) => {
-                let table = table.get().usable()?;
+                let table = table.get().checked()?;
                 engine::refresh_safe(&bound.reach(), table, live || table.is_live())
             }
             None => Ok(()),

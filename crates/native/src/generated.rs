@@ -100,7 +100,7 @@ pub fn function_generated_table(
     when: Vec<Bound<'_, PyTable>>,
     schema: Option<&Bound<'_, PySchema>>,
 ) -> PyResult<PyTable> {
-    let when: Vec<Table> = when.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
+    let when: Vec<Table> = when.iter().map(|table| table.get().checked().cloned()).collect::<PyResult<_>>()?;
     let graph = &graph.get().0.graph;
     let asked = crate::ops::call(py, METHOD);
     let schema = schema.map_or_else(OnceLock::new, |schema| schema.get().0.clone().into());
@@ -118,7 +118,7 @@ pub fn incremental_release(
     first: u64,
     each: u64,
 ) -> PyResult<PyTable> {
-    let table = table.get().usable()?;
+    let table = table.get().checked()?;
     let graph = &graph.get().0.graph;
     let made = call_engine(py, || Release::table(table, graph, first, each))?;
     Ok(PyTable::new(made.located(crate::place::here(py))))
@@ -134,7 +134,7 @@ pub fn replay(
     speed: f64,
     start_ns: Option<i64>,
 ) -> PyResult<Vec<PyTable>> {
-    let given = tables.iter().map(|(table, name)| Ok((table.get().usable()?.clone(), name.clone())));
+    let given = tables.iter().map(|(table, name)| Ok((table.get().checked()?.clone(), name.clone())));
     let given: Vec<(Table, String)> = given.collect::<PyResult<_>>()?;
     let graph = &graph.get().0.graph;
     let made = call_engine(py, || Replay::tables(graph, &given, speed, start_ns))?;

@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::interrupt;
 use graph::signals;
@@ -97,9 +96,4 @@ pub fn drop_without_gil<T: Send>(held: T) {
     });
     // Without an interpreter there is no GIL to wait for.
     drop(held);
-}
-
-/// The lock of a mutex whose holder may have panicked: what it guards is whole after each statement.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use graph::env::{ManualTime, TimeSource};
-use graph::{Drawing, Settings, SharedLock, UpdateGraph};
+use graph::{Drawing, Settings, SharedLock, UpdateGraph, lock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use crate::delivery::{self, POLL, PyInbox};
 use crate::ending::detached;
 use crate::error::{self, InvalidOperationError};
-use crate::gil::{call_engine, lock, run_step};
+use crate::gil::{call_engine, run_step};
 use crate::shared::{self, Shared};
 use crate::table::PyTable;
 use crate::transaction::{self, PyTransaction};
@@ -281,7 +281,7 @@ pub fn graph_of(table: &PyTable) -> Option<PyGraph> {
 #[pyfunction]
 #[pyo3(signature = (table, seconds))]
 pub fn wait_for_change(py: Python<'_>, table: &PyTable, seconds: Option<f64>) -> PyResult<u64> {
-    let table = table.usable()?;
+    let table = table.checked()?;
     let timeout = wait::timeout(seconds)?;
     let Some(graph) = table.graph().cloned() else {
         return Err(InvalidOperationError::new_err("wait: the table is static; it will never change"));

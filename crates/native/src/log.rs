@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{CheckpointError, InvalidOperationError, StorageError};
-use crate::gil::lock;
 use crate::gil::without_gil;
+use graph::lock;
 
 fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = format!("log: {error}");

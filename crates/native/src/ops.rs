@@ -1,7 +1,7 @@
 //! The operations, one function each: typed arguments become a node of the plan, which is applied without the GIL.
 
 use engine::plan::{GroupBounds, Keep, Materialization, Op, SortBy, StandingGroups};
-use engine::{Call, OnError, Table, Turn};
+use engine::{Call, ExecutionOrder, OnError, Table};
 use formula::values::Values;
 use formula::{Checked, Expr};
 use pyo3::exceptions::PyValueError;
@@ -30,7 +30,7 @@ fn of_formulas(
     inputs: &[&Bound<'_, PyTable>],
     formulas: Vec<Checked>,
 ) -> PyResult<PyTable> {
-    let inputs: Vec<Table> = inputs.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
+    let inputs: Vec<Table> = inputs.iter().map(|table| table.get().checked().cloned()).collect::<PyResult<_>>()?;
     let call = Call { formulas, ..call(py, method) };
     call_engine(py, move || engine::plan::apply(op, call, &inputs)).map(PyTable::new)
 }
@@ -65,27 +65,32 @@ fn on_error_of(operation: &str, word: &str) -> PyResult<OnError> {
 }
 
 /// Serial, stateless by default, may overlap, barriers declared, barriers respected.
-type PyTurn = (bool, bool, bool, Vec<u64>, Vec<u64>);
+type PyOrder = (bool, bool, bool, Vec<u64>, Vec<u64>);
 
-fn turns(given: Option<Vec<PyTurn>>) -> Vec<Turn> {
-    let turn =
-        |(serial, stateless, overlaps, declares, respects)| Turn { serial, stateless, overlaps, declares, respects };
-    given.unwrap_or_default().into_iter().map(turn).collect()
+fn orders(given: Option<Vec<PyOrder>>) -> Vec<ExecutionOrder> {
+    let order = |(serial, stateless, overlaps, declares, respects)| ExecutionOrder {
+        serial,
+        stateless,
+        overlaps,
+        declares,
+        respects,
+    };
+    given.unwrap_or_default().into_iter().map(order).collect()
 }
 
 /// The rows for which every predicate is true. `operation` is the method the user called.
 #[pyfunction]
-#[pyo3(signature = (operation, table, predicates, turns_given, on_error = "fail"))]
+#[pyo3(signature = (operation, table, predicates, orders_given, on_error = "fail"))]
 pub fn filter(
     py: Python<'_>,
     operation: &str,
     table: &Bound<'_, PyTable>,
     predicates: Vec<Bound<'_, PyExpr>>,
-    turns_given: Option<Vec<PyTurn>>,
+    orders_given: Option<Vec<PyOrder>>,
     on_error: &str,
 ) -> PyResult<PyTable> {
     let on_error = on_error_of(operation, on_error)?;
-    let op = Op::Filter { predicates: trees(&predicates), turns: turns(turns_given), on_error };
+    let op = Op::Filter { predicates: trees(&predicates), orders: orders(orders_given), on_error };
     of_formulas(py, op, operation, &[table], formulas(&predicates))
 }
 
@@ -94,23 +99,23 @@ pub fn filter(
 pub fn masked(operation: &str, table: &Bound<'_, PyTable>, mask: &[u8]) -> PyResult<PyTable> {
     let positions = mask.iter().enumerate().filter(|(_, keep)| **keep != 0).map(|(at, _)| at as u64);
     let positions = rowset::RowSet::from_sorted_keys(&positions.collect::<Vec<_>>());
-    let input = table.get().usable()?.clone();
+    let input = table.get().checked()?.clone();
     call_engine(table.py(), move || engine::sources::selected(operation, &input, positions)).map(PyTable::new)
 }
 
-/// New columns, after those of the table if `all`. `kept`: "stored", "on read" or "once per input". `sequential`: a column
+/// New columns, after those of the table if `keep`. `kept`: "stored", "on read" or "once per input". `sequential`: a column
 /// may read those before it.
 #[pyfunction]
-#[pyo3(signature = (operation, table, expressions, turns_given, kept, all, on_error = "fail", sequential = false))]
+#[pyo3(signature = (operation, table, expressions, orders_given, kept, keep, on_error = "fail", sequential = false))]
 #[allow(clippy::too_many_arguments, reason = "one door, called by name from Python")]
 pub fn columns(
     py: Python<'_>,
     operation: &str,
     table: &Bound<'_, PyTable>,
     expressions: Vec<Bound<'_, PyExpr>>,
-    turns_given: Option<Vec<PyTurn>>,
+    orders_given: Option<Vec<PyOrder>>,
     kept: &str,
-    all: bool,
+    keep: bool,
     on_error: &str,
     sequential: bool,
 ) -> PyResult<PyTable> {
@@ -121,17 +126,17 @@ pub fn columns(
         other => return Err(PyValueError::new_err(format!("kept: {other:?}"))),
     };
     let on_error = on_error_of(operation, on_error)?;
-    let (columns, turns) = (trees(&expressions), turns(turns_given));
-    let op = Op::Columns { columns, keep: all, turns, materialization, on_error, sequential };
+    let (columns, orders) = (trees(&expressions), orders(orders_given));
+    let op = Op::Columns { columns, keep, orders, materialization, on_error, sequential };
     of_formulas(py, op, operation, &[table], formulas(&expressions))
 }
 
 /// Refuses barriers that are declared twice, or respected before they are declared.
 #[pyfunction]
 pub fn check_barriers(operation: &str, declares: Vec<Vec<u64>>, respects: Vec<Vec<u64>>) -> PyResult<()> {
-    let turn = |(declares, respects)| Turn { declares, respects, ..Turn::default() };
-    let turns: Vec<Turn> = declares.into_iter().zip(respects).map(turn).collect();
-    engine::check_barriers(operation, &turns).map_err(error::raise)
+    let order = |(declares, respects)| ExecutionOrder { declares, respects, ..ExecutionOrder::default() };
+    let orders: Vec<ExecutionOrder> = declares.into_iter().zip(respects).map(order).collect();
+    engine::check_barriers(operation, &orders).map_err(error::raise)
 }
 
 /// Some columns.
@@ -143,7 +148,7 @@ pub fn choose(table: &Bound<'_, PyTable>, names: Vec<String>) -> PyResult<PyTabl
 /// The columns and contracts of a table without its rows: what a formula is read for before there is a table to read it for.
 #[pyfunction]
 pub fn without_rows(table: &Bound<'_, PyTable>) -> PyResult<PyTable> {
-    table.get().usable()?.without_rows().map(PyTable::new).map_err(error::raise)
+    table.get().checked()?.without_rows().map(PyTable::new).map_err(error::raise)
 }
 
 #[pyfunction]
@@ -301,7 +306,7 @@ pub fn pivot(
 ) -> PyResult<PyTable> {
     let how = serde_json::from_str(how).map_err(|why| PyValueError::new_err(format!("{operation}: {why}")))?;
     let on_error = on_error_of(operation, on_error)?;
-    let values = listed(operation, values.get().usable()?)?;
+    let values = listed(operation, values.get().checked()?)?;
     let op = Op::Pivot { how, values, aggregates: trees(&aggregates), on_error };
     made(table.py(), op, operation, &[table])
 }

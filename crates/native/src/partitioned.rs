@@ -32,7 +32,7 @@ impl PythonTransformer {
         let _function = ending::Function::runs(py, &self.name)?;
         let tables: Vec<PyTable> = tables.iter().cloned().map(PyTable::new).collect();
         let given = self.call.bind(py).call1((tables,))?;
-        Ok(given.cast::<PyTable>()?.get().usable()?.clone())
+        Ok(given.cast::<PyTable>()?.get().checked()?.clone())
     }
 
     /// What the function raised, as other functions of the user are told; what is wrong with what it gave, as it is.
@@ -83,7 +83,7 @@ pub fn partition_by(
     keys: Vec<String>,
     drop_keys: bool,
 ) -> PyResult<PyPartitioned> {
-    let table = table.get().usable()?.clone();
+    let table = table.get().checked()?.clone();
     let call = call(py, method);
     call_engine(py, move || Partitioned::split(&call, &table, &keys, drop_keys)).map(|made| PyPartitioned(Some(made)))
 }
@@ -97,8 +97,8 @@ pub fn partitioned_of(
     tables: Vec<Bound<'_, PyTable>>,
     keys: Option<&Bound<'_, PyTable>>,
 ) -> PyResult<PyPartitioned> {
-    let tables: Vec<Table> = tables.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
-    let keys = keys.map(|keys| keys.get().usable()).transpose()?;
+    let tables: Vec<Table> = tables.iter().map(|table| table.get().checked().cloned()).collect::<PyResult<_>>()?;
+    let keys = keys.map(|keys| keys.get().checked()).transpose()?;
     let call = call(py, method);
     call_engine(py, || Partitioned::of(&call, keys, &tables)).map(|made| PyPartitioned(Some(made)))
 }
@@ -140,7 +140,7 @@ impl PyPartitioned {
 
     /// The constituent of the key in the one row of a table.
     fn find(&self, py: Python<'_>, key: &Bound<'_, PyTable>) -> PyResult<Option<PyTable>> {
-        let (made, key) = (self.engine(), key.get().usable()?);
+        let (made, key) = (self.engine(), key.get().checked()?);
         Ok(call_engine(py, || made.find(key))?.map(PyTable::new))
     }
 
@@ -157,7 +157,7 @@ impl PyPartitioned {
         let (made, call) = (self.engine(), call(py, method));
         let others: Vec<Partitioned> = others.iter().map(|other| other.get().engine().clone()).collect();
         let read: Vec<Table> =
-            dependencies.iter().map(|table| table.get().usable().cloned()).collect::<PyResult<_>>()?;
+            dependencies.iter().map(|table| table.get().checked().cloned()).collect::<PyResult<_>>()?;
         let function = Arc::new(PythonTransformer { method: method.to_owned(), name, call: function });
         let result = call_engine(py, || made.transform(&call, function, &others, &read))?;
         Ok(PyPartitioned(Some(result)))

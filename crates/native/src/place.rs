@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use engine::{Frame, Location};
+use graph::lock;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -58,7 +59,7 @@ fn location(py: Python<'_>) -> PyResult<Option<Location>> {
 fn written(py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Arc<Frame>> {
     static KNOWN_FRAMES: Mutex<Option<Known>> = Mutex::new(None);
     // No Python runs under the lock, so what is forgotten is dropped after it: the end of a code object may call the user's code.
-    let known = || KNOWN_FRAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let known = || lock(&KNOWN_FRAMES);
     let code = frame.getattr(intern!(py, "f_code"))?;
     let instruction = frame.getattr(intern!(py, "f_lasti"))?.extract()?;
     let key = (code.as_ptr() as usize, instruction);

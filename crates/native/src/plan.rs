@@ -27,8 +27,8 @@ fn drawing_of(operation: &str, format: &str) -> PyResult<Drawing> {
     }
 }
 
-fn usable(given: Vec<(String, Bound<'_, PyTable>)>) -> PyResult<Vec<(String, Table)>> {
-    given.into_iter().map(|(name, table)| Ok((name, table.get().usable()?.clone()))).collect()
+fn checked(given: Vec<(String, Bound<'_, PyTable>)>) -> PyResult<Vec<(String, Table)>> {
+    given.into_iter().map(|(name, table)| Ok((name, table.get().checked()?.clone()))).collect()
 }
 
 /// What a table was asked to be, down to the sources.
@@ -60,7 +60,7 @@ impl PyPlan {
         if given.is_empty() {
             return Ok(py.detach(|| self.0.explain(drawing)));
         }
-        let given = usable(given)?;
+        let given = checked(given)?;
         let call = call(py, "Plan.explain");
         call_engine(py, move || self.0.explain_over(&call, &given, drawing))
     }
@@ -102,7 +102,7 @@ impl PyPlan {
         given: Vec<(String, Bound<'_, PyTable>)>,
         still: bool,
     ) -> PyResult<PyTable> {
-        let given = usable(given)?;
+        let given = checked(given)?;
         let call = call(py, operation);
         let made = move || match still {
             true => self.0.collect(call, &given),

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use engine::follow::{Follower, Message};
 use engine::observe::events::{self, Level};
 use engine::sources::Publisher;
-use graph::signals;
+use graph::{lock, signals};
 use pyo3::prelude::*;
 
 use crate::ending::{self, Inside};
-use crate::gil::{interrupts_others, lock};
+use crate::gil::interrupts_others;
 
 /// The functions of a publisher, as `tickframe.publisher` hands them over.
 pub struct PythonPublisher {

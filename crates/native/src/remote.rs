@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 
 use crate::ending;
 use crate::error::{AuthError, DataError, NotFoundError, PermissionDeniedError, TimeoutError, TransportError, raise};
-use crate::gil::{drop_without_gil, lock};
+use crate::gil::drop_without_gil;
 use crate::graph::PyGraph;
 use crate::table::PyTable;
+use graph::lock;
 
 fn raised(error: RemoteError) -> PyErr {
     let text = format!("connect: {error}");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use engine::Table;
 use flight::limits::Limits;
 use flight::{Access, Attribute, Catalog, Identity, Interpreter, Object, Options, Resolve, Served, Server, StartError};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use crate::console::PythonConsole;
 use crate::ending::{self, Inside};
 use crate::error::{InvalidOperationError, MissingFileError, StorageError};
-use crate::gil::{drop_without_gil, lock};
+use crate::gil::drop_without_gil;
 use crate::graph::PyGraph;
 use crate::partitioned::PyPartitioned;
 use crate::table::PyTable;
@@ -56,7 +56,7 @@ pub struct PyFrame {
 impl PyFrame {
     #[new]
     fn new(rows: &Bound<'_, PyTable>) -> PyResult<PyFrame> {
-        Ok(PyFrame { rows: rows.get().usable()?.clone() })
+        Ok(PyFrame { rows: rows.get().checked()?.clone() })
     }
 
     /// The rows.
@@ -73,7 +73,7 @@ pub fn object(table: &Bound<'_, PyAny>) -> PyResult<Object> {
     }
     Ok(match table.cast::<PyPartitioned>() {
         Ok(partitioned) => partitioned.get().engine().clone().into(),
-        Err(_) => table.cast::<PyTable>()?.get().usable()?.clone().into(),
+        Err(_) => table.cast::<PyTable>()?.get().checked()?.clone().into(),
     })
 }
 

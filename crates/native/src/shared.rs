@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use engine::Budget;
 use engine::follow::DeliveryQueue;
-use graph::UpdateGraph;
-
-use crate::gil::lock;
+use graph::{UpdateGraph, lock};
 
 /// A graph with the queue of its listeners and its budget; one for each graph of the process.
 pub struct Shared {

@@ -63,7 +63,7 @@ impl PyToken {
     }
 }
 
-enum Door {
+enum SourceKind {
     Append(AppendTable),
     Blink(BlinkTable),
     Keyed(KeyedTable),
@@ -73,7 +73,7 @@ enum Door {
 /// The feeding side of a live table.
 #[pyclass(frozen, name = "Source", module = "tickframe._native")]
 pub struct PySource {
-    door: Mutex<Option<Arc<Door>>>,
+    kind: Mutex<Option<Arc<SourceKind>>>,
     schema: SchemaRef,
     graph: UpdateGraph,
     key: Option<Vec<String>>,
@@ -81,33 +81,33 @@ pub struct PySource {
 
 impl Drop for PySource {
     fn drop(&mut self) {
-        drop_without_gil((crate::gil::lock(&self.door).take(), self.graph.clone()));
+        drop_without_gil((graph::lock(&self.kind).take(), self.graph.clone()));
     }
 }
 
 impl PySource {
-    fn new(door: Door, graph: &PyGraph, schema: &PySchema, key: Option<Vec<String>>) -> PySource {
-        PySource { door: Mutex::new(Some(Arc::new(door))), schema: schema.0.clone(), graph: graph.0.graph.clone(), key }
+    fn new(kind: SourceKind, graph: &PyGraph, schema: &PySchema, key: Option<Vec<String>>) -> PySource {
+        PySource { kind: Mutex::new(Some(Arc::new(kind))), schema: schema.0.clone(), graph: graph.0.graph.clone(), key }
     }
 
-    fn door(&self) -> PyResult<Arc<Door>> {
+    fn kind(&self) -> PyResult<Arc<SourceKind>> {
         self.graph.check_process().map_err(|refused| error::graph(&refused))?;
-        crate::gil::lock(&self.door).clone().ok_or_else(|| error::InternalError::new_err("the source was let go"))
+        graph::lock(&self.kind).clone().ok_or_else(|| error::InternalError::new_err("the source was let go"))
     }
 
     /// Queues without the GIL: the queue's lock is taken, and large strings may be copied.
     fn push(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&Door) -> Result<Token, engine::Error> + Send,
+        call: impl FnOnce(&SourceKind) -> Result<Token, engine::Error> + Send,
     ) -> PyResult<PyToken> {
-        let door = self.door()?;
+        let kind = self.kind()?;
         let current = transaction::current(py, &self.graph)?;
-        let token = call_engine(py, || transaction::within(current.as_deref(), || call(&door)))?;
+        let token = call_engine(py, || transaction::within(current.as_deref(), || call(&kind)))?;
         Ok(PyToken::new(token, &self.graph))
     }
 
-    fn wrong_door(operation: &str) -> engine::Error {
+    fn wrong_kind(operation: &str) -> engine::Error {
         engine::Error::InvalidOperation { operation: operation.into(), message: "this table has no such method".into() }
     }
 }
@@ -124,7 +124,7 @@ impl PySource {
         let (graph, schema) = (graph.get(), schema.get());
         let made = made_in(py, graph, "append_table", &FedKind::Append, schema, fed, |feeding| {
             let made = AppendTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
-            Ok((made.table().clone(), Door::Append(made)))
+            Ok((made.table().clone(), SourceKind::Append(made)))
         })?;
         Ok(PySource::new(made, graph, schema, None))
     }
@@ -139,7 +139,7 @@ impl PySource {
         let (graph, schema) = (graph.get(), schema.get());
         let made = made_in(py, graph, "blink_table", &FedKind::Blink, schema, fed, |feeding| {
             let made = BlinkTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
-            Ok((made.table().clone(), Door::Blink(made)))
+            Ok((made.table().clone(), SourceKind::Blink(made)))
         })?;
         Ok(PySource::new(made, graph, schema, None))
     }
@@ -155,7 +155,7 @@ impl PySource {
         let (graph, schema) = (graph.get(), schema.get());
         let made = made_in(py, graph, "keyed_table", &FedKind::Keyed(key.clone()), schema, fed, |feeding| {
             let made = KeyedTable::fed(&graph.0.graph, schema.0.clone(), &key, feeding)?;
-            Ok((made.table().clone(), Door::Keyed(made)))
+            Ok((made.table().clone(), SourceKind::Keyed(made)))
         })?;
         Ok(PySource::new(made, graph, schema, Some(key)))
     }
@@ -170,19 +170,19 @@ impl PySource {
         let (graph, schema) = (graph.get(), schema.get());
         let made = made_in(py, graph, "input_table", &FedKind::Input, schema, fed, |feeding| {
             let made = InputTable::fed(&graph.0.graph, schema.0.clone(), feeding)?;
-            Ok((made.table().clone(), Door::Input(made)))
+            Ok((made.table().clone(), SourceKind::Input(made)))
         })?;
         Ok(PySource::new(made, graph, schema, None))
     }
 
     /// What the queue holds, and what became of calls for which it had no room, by name.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let door = self.door()?;
-        let counts: QueueCounts = crate::ending::detached(py, || match door.as_ref() {
-            Door::Append(source) => source.queue_counts(),
-            Door::Blink(source) => source.queue_counts(),
-            Door::Keyed(source) => source.queue_counts(),
-            Door::Input(source) => source.queue_counts(),
+        let kind = self.kind()?;
+        let counts: QueueCounts = crate::ending::detached(py, || match kind.as_ref() {
+            SourceKind::Append(source) => source.queue_counts(),
+            SourceKind::Blink(source) => source.queue_counts(),
+            SourceKind::Keyed(source) => source.queue_counts(),
+            SourceKind::Input(source) => source.queue_counts(),
         });
         let dict = PyDict::new(py);
         dict.set_item("queued_calls", counts.queued_calls)?;
@@ -196,45 +196,45 @@ impl PySource {
     }
 
     fn table(&self) -> PyResult<PyTable> {
-        Ok(PyTable::new(match self.door()?.as_ref() {
-            Door::Append(source) => source.table().clone(),
-            Door::Blink(source) => source.table().clone(),
-            Door::Keyed(source) => source.table().clone(),
-            Door::Input(source) => source.table().clone(),
+        Ok(PyTable::new(match self.kind()?.as_ref() {
+            SourceKind::Append(source) => source.table().clone(),
+            SourceKind::Blink(source) => source.table().clone(),
+            SourceKind::Keyed(source) => source.table().clone(),
+            SourceKind::Input(source) => source.table().clone(),
         }))
     }
 
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyToken> {
         let batch = data::import("append", data, Some(&self.schema))?.one_batch()?;
-        self.push(py, |door| match door {
-            Door::Append(source) => source.append(&batch),
-            Door::Blink(source) => source.append(&batch),
-            Door::Keyed(_) | Door::Input(_) => Err(PySource::wrong_door("append")),
+        self.push(py, |kind| match kind {
+            SourceKind::Append(source) => source.append(&batch),
+            SourceKind::Blink(source) => source.append(&batch),
+            SourceKind::Keyed(_) | SourceKind::Input(_) => Err(PySource::wrong_kind("append")),
         })
     }
 
     fn upsert(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyToken> {
         let batch = data::import("upsert", data, Some(&self.schema))?.one_batch()?;
-        self.push(py, |door| match door {
-            Door::Keyed(source) => source.upsert(&batch),
-            _ => Err(PySource::wrong_door("upsert")),
+        self.push(py, |kind| match kind {
+            SourceKind::Keyed(source) => source.upsert(&batch),
+            _ => Err(PySource::wrong_kind("upsert")),
         })
     }
 
     /// All that is present goes, but for these rows: the difference by key.
     fn replace(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyToken> {
         let batch = data::import("replace", data, Some(&self.schema))?.one_batch()?;
-        self.push(py, |door| match door {
-            Door::Keyed(source) => source.replace(&batch),
-            _ => Err(PySource::wrong_door("replace")),
+        self.push(py, |kind| match kind {
+            SourceKind::Keyed(source) => source.replace(&batch),
+            _ => Err(PySource::wrong_kind("replace")),
         })
     }
 
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyToken> {
         let batch = self.keys(keys)?;
-        self.push(py, |door| match door {
-            Door::Keyed(source) => source.delete(&batch),
-            _ => Err(PySource::wrong_door("delete")),
+        self.push(py, |kind| match kind {
+            SourceKind::Keyed(source) => source.delete(&batch),
+            _ => Err(PySource::wrong_kind("delete")),
         })
     }
 
@@ -257,31 +257,31 @@ impl PySource {
                 .map(|(first, last, delta)| Shift { first, last, delta })
                 .collect(),
         };
-        self.push(py, |door| match door {
-            Door::Input(source) => source.apply(apply),
-            _ => Err(PySource::wrong_door("apply")),
+        self.push(py, |kind| match kind {
+            SourceKind::Input(source) => source.apply(apply),
+            _ => Err(PySource::wrong_kind("apply")),
         })
     }
 
     /// Takes in no more calls.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let door = self.door()?;
-        crate::ending::detached(py, || match door.as_ref() {
-            Door::Append(source) => source.close(),
-            Door::Blink(source) => source.close(),
-            Door::Keyed(source) => source.close(),
-            Door::Input(source) => source.close(),
+        let kind = self.kind()?;
+        crate::ending::detached(py, || match kind.as_ref() {
+            SourceKind::Append(source) => source.close(),
+            SourceKind::Blink(source) => source.close(),
+            SourceKind::Keyed(source) => source.close(),
+            SourceKind::Input(source) => source.close(),
         });
         Ok(())
     }
 
     #[getter]
     fn is_closed(&self) -> PyResult<bool> {
-        Ok(match self.door()?.as_ref() {
-            Door::Append(source) => source.is_closed(),
-            Door::Blink(source) => source.is_closed(),
-            Door::Keyed(source) => source.is_closed(),
-            Door::Input(source) => source.is_closed(),
+        Ok(match self.kind()?.as_ref() {
+            SourceKind::Append(source) => source.is_closed(),
+            SourceKind::Blink(source) => source.is_closed(),
+            SourceKind::Keyed(source) => source.is_closed(),
+            SourceKind::Input(source) => source.is_closed(),
         })
     }
 
@@ -291,12 +291,12 @@ impl PySource {
         let message = format!("{kind}: {}", exception.str()?);
         let payload: engine::External = Arc::new(Raised(exception.clone().unbind()));
         let failure = engine::Error::External { message, payload: Some(payload) };
-        let door = self.door()?;
-        crate::ending::detached(py, || match door.as_ref() {
-            Door::Append(source) => source.fail(failure),
-            Door::Blink(source) => source.fail(failure),
-            Door::Keyed(source) => source.fail(failure),
-            Door::Input(source) => source.fail(failure),
+        let kind = self.kind()?;
+        crate::ending::detached(py, || match kind.as_ref() {
+            SourceKind::Append(source) => source.fail(failure),
+            SourceKind::Blink(source) => source.fail(failure),
+            SourceKind::Keyed(source) => source.fail(failure),
+            SourceKind::Input(source) => source.fail(failure),
         });
         Ok(())
     }
@@ -430,8 +430,8 @@ fn made_in(
     kind: &FedKind,
     schema: &PySchema,
     (rows, when_full, publisher, name, is_durable): Fed,
-    make: impl FnOnce(Feeding) -> Result<(Table, Door), engine::Error> + Send,
-) -> PyResult<Door> {
+    make: impl FnOnce(Feeding) -> Result<(Table, SourceKind), engine::Error> + Send,
+) -> PyResult<SourceKind> {
     let when_full = match when_full.as_str() {
         "error" => WhenFull::Error,
         "wait" => WhenFull::Wait,
@@ -458,9 +458,9 @@ fn made_in(
         }
         made.map(Ok)
     })?;
-    let (table, door) = made.map_err(|wrong| crate::durable::raise(py, operation, wrong))?;
+    let (table, kind) = made.map_err(|wrong| crate::durable::raise(py, operation, wrong))?;
     table.located(crate::place::here(py));
-    Ok(door)
+    Ok(kind)
 }
 
 fn split<'py>(part: &str, rows: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {

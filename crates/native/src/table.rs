@@ -52,7 +52,7 @@ impl PyTable {
     }
 
     /// The table, unless it failed or this is the child of a fork.
-    pub fn usable(&self) -> PyResult<&Table> {
+    pub fn checked(&self) -> PyResult<&Table> {
         let table = self.engine();
         if let Some(graph) = table.graph() {
             graph.check_process().map_err(|refused| error::graph(&refused))?;
@@ -72,7 +72,7 @@ impl PyTable {
     }
 
     pub fn batches(&self, py: Python<'_>, views: bool) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-        let table = self.usable()?;
+        let table = self.checked()?;
         let batches = call_engine(py, || {
             let view = table.view()?;
             engine::export::batches(table, &view, !views)
@@ -207,7 +207,7 @@ impl PyTable {
     }
 
     fn row_set(&self, py: Python<'_>) -> PyResult<PyRowSet> {
-        let table = self.usable()?;
+        let table = self.checked()?;
         call_engine(py, || table.rows()).map(PyRowSet)
     }
 
@@ -217,7 +217,7 @@ impl PyTable {
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<PyTable> {
-        let table = self.usable()?;
+        let table = self.checked()?;
         call_engine(py, || table.snapshot()).map(PyTable::new)
     }
 
@@ -279,7 +279,7 @@ impl PyTable {
         first: u64,
         last: u64,
     ) -> PyResult<(u64, Bound<'py, PyList>)> {
-        let table = self.usable()?;
+        let table = self.checked()?;
         let (size, batches) = call_engine(py, || {
             let view = table.view()?;
             let rows = view.rows();
@@ -302,7 +302,7 @@ impl PyTable {
 
     /// One column of the settled moment.
     fn column(&self, py: Python<'_>, name: &str) -> PyResult<PyColumn> {
-        let table = self.usable()?;
+        let table = self.checked()?;
         let index = table.column_index(&format!("t[{name:?}]"), name).map_err(error::raise)?;
         let batches = call_engine(py, || {
             let view = table.view()?;

@@ -106,7 +106,7 @@ pub struct PyTransaction(Mutex<Option<Arc<Kept>>>);
 
 impl Drop for PyTransaction {
     fn drop(&mut self) {
-        drop_without_gil(crate::gil::lock(&self.0).take());
+        drop_without_gil(graph::lock(&self.0).take());
     }
 }
 
@@ -132,12 +132,12 @@ impl PyTransaction {
 impl PyTransaction {
     /// Queues everything, or raises and queues nothing. May be called on any thread.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let kept = crate::gil::lock(&self.0).take();
+        let kept = graph::lock(&self.0).take();
         call_engine(py, || kept.map_or(Ok(()), |kept| kept.transaction.commit()))
     }
 
     fn rollback(&self, py: Python<'_>) {
-        let kept = crate::gil::lock(&self.0).take();
+        let kept = graph::lock(&self.0).take();
         py.detach(|| kept.into_iter().for_each(|kept| kept.transaction.rollback()));
     }
 }

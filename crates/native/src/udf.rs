@@ -4,7 +4,7 @@
 //! Expressions and the tables made of them hold what they call; the last of them lets the Python objects go. Python
 //! drops expressions where no lock is held, and tables without the GIL, where objects wait for who takes it next.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -12,6 +12,7 @@ use arrow_schema::{DataType, Field, Schema};
 use engine::interrupt::Interrupt;
 use formula::values::Payload;
 use formula::{Host, HostFailure, HostId};
+use graph::lock;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -45,7 +46,7 @@ struct Held {
 impl PyUdf {
     /// The registration.
     pub fn id(&self) -> PyResult<HostId> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock(&self.0);
         held.as_ref().map(|held| held.id.clone()).ok_or_else(|| PyRuntimeError::new_err("the function is gone"))
     }
 }
@@ -116,7 +117,7 @@ impl PyUdf {
     }
 
     fn __clear__(&self) {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let held = lock(&self.0).take();
         drop(held);
     }
 }

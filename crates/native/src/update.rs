@@ -9,9 +9,10 @@ use engine::{Part, UpdateEvent};
 use pyo3::prelude::*;
 
 use crate::error::{self, InvalidOperationError};
-use crate::gil::{call_engine, drop_without_gil, lock};
+use crate::gil::{call_engine, drop_without_gil};
 use crate::rowset::PyRowSet;
 use crate::table::PyTable;
+use graph::lock;
 
 /// What a step did to a table.
 #[pyclass(frozen, weakref, name = "Update", module = "tickframe._native")]

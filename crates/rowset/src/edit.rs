@@ -162,14 +162,14 @@ impl RowSet {
             _ => false,
         };
         if complete {
-            self.settle();
+            self.normalize();
         } else if divided {
             self.reconsider();
         }
     }
 
     /// Nothing and one range are kept as such.
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         *self = RowSet(match std::mem::take(&mut self.0) {
             Repr::Spans(tree) => Repr::of_spans(tree),
             Repr::Blocks(tree) => Repr::of_blocks(tree),

@@ -104,11 +104,6 @@ impl RowSet {
         }
     }
 
-    /// The keys of `within` that are not in the set.
-    pub fn complement_within(&self, within: Span) -> RowSet {
-        RowSet::range(within.first, within.last).difference(self)
-    }
-
     /// This set and one whose keys all lie behind it.
     pub(crate) fn followed_by(self, next: RowSet) -> RowSet {
         RowSet(match (self.0, next.0) {

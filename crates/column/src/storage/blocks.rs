@@ -4,10 +4,10 @@
 //! tree; the single writer takes it for at most 64 blocks at a time.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arrow_schema::DataType;
-use graph::{Moment, Moved, Step};
+use graph::{Moment, Moved, Step, lock};
 use rowset::RowSet;
 
 use crate::column::{Chunk, Column, ColumnSource};
@@ -127,20 +127,6 @@ impl BlockColumn {
         Ok(())
     }
 
-    /// Replaces every cell. The old tree is kept for the previous moment until [`BlockColumn::settle`].
-    pub fn replace(&self, step: Step, rows: &RowSet, chunk: &Chunk) -> Result<(), Error> {
-        self.shape.check(rows.len(), chunk)?;
-        let mut writer = self.writer();
-        self.recover(step, &mut writer)?;
-        let old = self.shared().tree.clone();
-        self.publish(step, Undo::Whole(old))?;
-        let attempt = Attempt(self);
-        self.shared().tree = Tree::default();
-        self.write(&mut writer, rows, &Source::of(&self.shape, chunk))?;
-        attempt.succeed(None);
-        Ok(())
-    }
-
     /// Rolls back the last edit if it failed: writes the cells of the undo log back into the tree.
     fn recover(&self, step: Step, writer: &mut Writer) -> Result<(), Error> {
         let undo = {
@@ -155,7 +141,6 @@ impl BlockColumn {
         };
         match &undo {
             Some(Undo::Cells { rows, chunk }) => self.write(writer, rows, &Source::of(&self.shape, chunk))?,
-            Some(Undo::Whole(tree)) => self.shared().tree = tree.clone(),
             Some(Undo::Nothing) | None => {}
         }
         let mut shared = self.shared();
@@ -181,11 +166,7 @@ impl BlockColumn {
         if let Some(undo) = &undo {
             self.counters.drop_undo(undo.bytes());
         }
-        let rebuilt = matches!(undo, Some(Undo::Whole(_)));
         drop(undo);
-        if rebuilt {
-            writer.pool.trim();
-        }
         self.tidy_slabs(&mut writer);
     }
 
@@ -242,11 +223,11 @@ impl BlockColumn {
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.writer)
     }
 
     /// Gathers the old cells of these keys for the undo log. Readers are not blocked.

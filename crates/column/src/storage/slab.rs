@@ -10,9 +10,10 @@ use std::collections::BinaryHeap;
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_buffer::{ArrowNativeType, Buffer};
+use graph::lock;
 
 use crate::sizes::IDLE_REGIONS;
 use crate::storage::counters::StorageCounters;
@@ -89,7 +90,7 @@ struct Slab {
 
 impl Slab {
     fn freed(&self) -> std::sync::MutexGuard<'_, BinaryHeap<Reverse<u32>>> {
-        self.freed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.freed)
     }
 }
 

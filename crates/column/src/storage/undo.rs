@@ -1,11 +1,10 @@
-//! The undo log of the running step: the old values of a few cells, or a whole older tree.
+//! The undo log of the running step: the old values of the cells that it overwrote.
 
 use arrow_array::{Array, ArrayRef};
 use rowset::RowSet;
 
 use crate::kernels::cells::{Cells, Gathered, Shape};
 use crate::storage::reading::patch;
-use crate::storage::tree::Tree;
 
 /// The previous values of a column.
 #[derive(Clone)]
@@ -14,15 +13,13 @@ pub(crate) enum Undo {
     Nothing,
     /// The old cells of these keys; all other cells are unchanged in the tree.
     Cells { rows: RowSet, chunk: ArrayRef },
-    /// The whole old tree: the step replaced the column.
-    Whole(Tree),
 }
 
 impl Undo {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Undo::Cells { chunk, .. } => chunk.get_array_memory_size() as u64,
-            Undo::Nothing | Undo::Whole(_) => 0,
+            Undo::Nothing => 0,
         }
     }
 }

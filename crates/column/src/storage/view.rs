@@ -38,7 +38,6 @@ impl BlockView {
     fn parts(&self) -> (&Tree, Option<(&RowSet, &ArrayRef)>) {
         match &self.undo {
             None | Some(Undo::Nothing) => (&self.tree, None),
-            Some(Undo::Whole(tree)) => (tree, None),
             Some(Undo::Cells { rows, chunk }) => (&self.tree, Some((rows, chunk))),
         }
     }

@@ -36,18 +36,12 @@ struct Ends {
 fn write(dice: &mut Dice, column: &BlockColumn, data_type: &DataType, step: Step, rows: &Rows, drawn: &Drawn) -> End {
     let (undo, writes) = (drawn.undo(rows), drawn.chunks(data_type));
     let old = (dice.roll(2) == 0).then(|| column.at(step.before()).unwrap().read(&undo).unwrap());
-    let whole = dice.roll(10) == 0;
     let armed = dice.roll(2) == 0;
     if armed {
         let fail = if dice.roll(4) == 0 { Fail::Panic } else { Fail::Error };
         arm(POINTS[dice.roll(POINTS.len() as u64) as usize], dice.roll(4) as u32, fail);
     }
-    let apply = || {
-        if whole {
-            return column.replace(step, &keys(&drawn.after), &expected(data_type, &drawn.after));
-        }
-        column.apply(&Edit { step, undo: &undo, old: old.as_ref(), moves: &drawn.moves, writes: &writes })
-    };
+    let apply = || column.apply(&Edit { step, undo: &undo, old: old.as_ref(), moves: &drawn.moves, writes: &writes });
     let end = catch_unwind(AssertUnwindSafe(apply));
     let struck = armed && !disarm();
     match end {

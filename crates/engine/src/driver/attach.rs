@@ -90,8 +90,8 @@ fn attach_static(operation: &dyn Operation, inputs: &[Table]) -> Result<Table, E
     let (at, views) = views(inputs);
     let inputs = inputs_of(inputs, views);
     let start = guarded(operation.request(), || parallel::inside(None, Phase::Start, || operation.init(&inputs, at)))?;
-    if let Some(faults) = &operation.request().faults {
-        faults.publish(at.number(), None);
+    if let Some(row_errors) = &operation.request().row_errors {
+        row_errors.publish(at.number(), None);
     }
     Ok(Table::fixed(start.parts, request))
 }
@@ -108,9 +108,9 @@ fn attach_live(
     loop {
         let (at, views) = views(inputs);
         let started = inputs_of(inputs, views);
-        if let Some(faults) = &operation.request().faults {
-            faults.forget();
-            faults.live_in(graph)?;
+        if let Some(row_errors) = &operation.request().row_errors {
+            row_errors.forget();
+            row_errors.live_in(graph)?;
         }
         let init = || {
             strike(None, Point::Start)?;
@@ -126,9 +126,9 @@ fn attach_live(
             for input in inputs {
                 input.alive()?;
             }
-            if let Some(faults) = &operation.request().faults {
-                faults.watch_node(graph, table.node_id());
-                faults.publish(at.number(), Some((graph, None)));
+            if let Some(row_errors) = &operation.request().row_errors {
+                row_errors.watch_node(graph, table.node_id());
+                row_errors.publish(at.number(), Some((graph, None)));
             }
             return Ok(table);
         }
@@ -173,8 +173,8 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
     if graph.running_step() != Some(step) {
         return Err(Error::internal(&operation.request().name, "attached in a step that is not running"));
     }
-    if let Some(faults) = &operation.request().faults {
-        faults.live_in(&graph)?;
+    if let Some(row_errors) = &operation.request().row_errors {
+        row_errors.live_in(&graph)?;
     }
     let budget = Budget::of(&graph);
     let held = budget.held();
@@ -189,9 +189,9 @@ pub fn attach_in_step(operation: &dyn Operation, inputs: &[Table], step: Step) -
         .join_in_step(&door, &parents, step)
         .map_err(|Moved| Error::internal(&operation.request().name, "attached in a step that is not running"))?;
     join_live(&table, &node, registration);
-    if let Some(faults) = &operation.request().faults {
-        faults.watch_node(&graph, table.node_id());
-        faults.publish(step.number(), Some((&graph, Some(step))));
+    if let Some(row_errors) = &operation.request().row_errors {
+        row_errors.watch_node(&graph, table.node_id());
+        row_errors.publish(step.number(), Some((&graph, Some(step))));
     }
     Ok(table)
 }

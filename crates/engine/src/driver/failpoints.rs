@@ -40,14 +40,15 @@ mod armed {
     use std::cell::{Cell, RefCell};
     use std::collections::BTreeMap;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::sync::{Mutex, MutexGuard};
 
     use super::{Fail, Point, TEXT};
     use crate::error::Error;
     use crate::table::handle::Table;
+    use crate::threads::lock;
 
     static ARMED: Mutex<BTreeMap<usize, (Point, Fail)>> = Mutex::new(BTreeMap::new());
-    static MANY: AtomicUsize = AtomicUsize::new(0);
+    static ARMED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
     thread_local! {
         static START: Cell<Option<Fail>> = const { Cell::new(None) };
@@ -55,7 +56,7 @@ mod armed {
     }
 
     fn all() -> MutexGuard<'static, BTreeMap<usize, (Point, Fail)>> {
-        ARMED.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&ARMED)
     }
 
     /// The table's next update fails.
@@ -63,7 +64,7 @@ mod armed {
         let node = table.node().expect("a live table has a node");
         let mut all = all();
         all.insert(std::sync::Arc::as_ptr(node).cast::<u8>() as usize, (point, fail));
-        MANY.store(all.len(), Ordering::Release);
+        ARMED_COUNT.store(all.len(), Ordering::Release);
     }
 
     /// Nothing is armed for this table any more.
@@ -71,7 +72,7 @@ mod armed {
         if let Some(node) = table.node() {
             let mut all = all();
             all.remove(&(std::sync::Arc::as_ptr(node).cast::<u8>() as usize));
-            MANY.store(all.len(), Ordering::Release);
+            ARMED_COUNT.store(all.len(), Ordering::Release);
         }
     }
 
@@ -106,12 +107,12 @@ mod armed {
     pub(crate) fn strike(node: Option<usize>, point: Point) -> Result<(), Error> {
         let fail = match node {
             None => START.take(),
-            Some(_) if MANY.load(Ordering::Acquire) == 0 => None,
+            Some(_) if ARMED_COUNT.load(Ordering::Acquire) == 0 => None,
             Some(node) => {
                 let mut all = all();
                 let due = all.get(&node).is_some_and(|(wanted, _)| *wanted == point);
                 let found = if due { all.remove(&node).map(|(_, fail)| fail) } else { None };
-                MANY.store(all.len(), Ordering::Release);
+                ARMED_COUNT.store(all.len(), Ordering::Release);
                 found
             }
         };

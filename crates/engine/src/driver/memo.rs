@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::sizes;
 use crate::table::handle::{Table, WeakTable};
 use crate::threads::interrupt;
+use crate::threads::lock;
 use crate::threads::starting::Starting;
 
 /// The interval at which a waiting thread checks for interrupts.
@@ -128,7 +129,7 @@ impl State {
 
 impl Slot {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether no thread needs the slot any more.

@@ -256,8 +256,9 @@ impl TableNode {
 
     /// Publishes the table's update in `step` to downstream nodes.
     fn told(&self, step: Step, update: TableUpdate) -> Outcome {
-        let faults = self.request.faults.as_ref();
-        let told = faults.is_some_and(|faults| faults.publish(step.number(), Some((&self.graph, Some(step)))));
+        let row_errors = self.request.row_errors.as_ref();
+        let told =
+            row_errors.is_some_and(|row_errors| row_errors.publish(step.number(), Some((&self.graph, Some(step)))));
         if update.is_empty() {
             // The table of row errors is downstream and has rows to take. All other downstream nodes find no update
             // here and stay quiet.
@@ -274,8 +275,8 @@ impl TableNode {
     fn stopped(&self, step: Step, cause: Error) -> Outcome {
         if cause.is_interrupt() && self.graph.is_by_hand() {
             interrupt::note(&self.graph, cause.clone());
-            if let Some(faults) = &self.request.faults {
-                faults.forget();
+            if let Some(row_errors) = &self.request.row_errors {
+                row_errors.forget();
             }
             let resumes = lock(&self.live).resumes();
             if resumes && self.interrupt(step) {

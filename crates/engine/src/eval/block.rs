@@ -114,7 +114,7 @@ impl Block {
     pub(crate) fn narrow(&mut self, view: &View, predicate: &Evaluator) -> Result<(), Error> {
         if !predicate.is_total() {
             // It must not see a row that did not come so far.
-            self.settle();
+            self.compact();
         }
         if self.len == 0 {
             return Ok(());
@@ -129,13 +129,13 @@ impl Block {
         let count = left.count_set_bits();
         self.left = (count < self.len).then_some(left);
         if count * PICKED_SHARE.get() <= self.len {
-            self.settle();
+            self.compact();
         }
         Ok(())
     }
 
     /// Picks the rows that are left: cells read from here on are theirs alone. How many there are.
-    pub(crate) fn settle(&mut self) -> usize {
+    pub(crate) fn compact(&mut self) -> usize {
         let Some(left) = self.left.take() else { return self.len };
         self.len = left.count_set_bits();
         let pick = Arc::new(Pick::of(left, self.len));

@@ -12,7 +12,7 @@ use crate::threads::parallel;
 
 /// Who may run beside whom: how one expression stands to the others of its operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Turn {
+pub struct ExecutionOrder {
     /// Rows in order, on one thread.
     pub serial: bool,
     /// Whether a function that does not say so keeps no state.
@@ -25,10 +25,10 @@ pub struct Turn {
     pub respects: Vec<u64>,
 }
 
-/// What has a turn among the expressions of its operation.
-pub(crate) trait InTurn: Sync {
+/// What is scheduled among the expressions of its operation.
+pub(crate) trait Scheduled: Sync {
     /// How it stands to the others.
-    fn turn(&self) -> &Turn;
+    fn order(&self) -> &ExecutionOrder;
     /// Whether it runs beside no other such expression.
     fn is_exclusive(&self) -> bool;
     /// Whether a function of the user stands in it.
@@ -36,7 +36,7 @@ pub(crate) trait InTurn: Sync {
 }
 
 /// Runs each expression after those it must wait for; returns the results in the given order.
-pub(crate) fn in_turns<E: InTurn, R: Send>(
+pub(crate) fn run_ordered<E: Scheduled, R: Send>(
     evaluators: &[&E],
     run: impl Fn(&E) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
@@ -58,13 +58,13 @@ pub(crate) fn in_turns<E: InTurn, R: Send>(
 
 /// The level of each expression. Expressions of one level run in parallel; a level starts when the levels before it are
 /// done.
-fn levels<E: InTurn>(evaluators: &[&E]) -> Vec<usize> {
+fn levels<E: Scheduled>(evaluators: &[&E]) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::with_capacity(evaluators.len());
     for (at, evaluator) in evaluators.iter().enumerate() {
         let waits_for = |earlier: &usize| {
             let other = evaluators[*earlier];
             (evaluator.is_exclusive() && other.is_exclusive())
-                || evaluator.turn().respects.iter().any(|barrier| other.turn().declares.contains(barrier))
+                || evaluator.order().respects.iter().any(|barrier| other.order().declares.contains(barrier))
         };
         levels.push((0..at).filter(waits_for).map(|earlier| levels[earlier] + 1).max().unwrap_or(0));
     }
@@ -72,18 +72,18 @@ fn levels<E: InTurn>(evaluators: &[&E]) -> Vec<usize> {
 }
 
 /// Checks that each barrier is declared once, and before it is used.
-pub fn check_barriers(operation: &str, turns: &[Turn]) -> Result<(), Error> {
+pub fn check_barriers(operation: &str, orders: &[ExecutionOrder]) -> Result<(), Error> {
     let mut declared: HashSet<u64> = HashSet::new();
-    let all: HashSet<u64> = turns.iter().flat_map(|turn| turn.declares.iter().copied()).collect();
-    for turn in turns {
-        if let Some(barrier) = turn.respects.iter().find(|barrier| !declared.contains(barrier)) {
+    let all: HashSet<u64> = orders.iter().flat_map(|order| order.declares.iter().copied()).collect();
+    for order in orders {
+        if let Some(barrier) = order.respects.iter().find(|barrier| !declared.contains(barrier)) {
             let why = if all.contains(barrier) { "declared later, or by the same one" } else { "that nobody declared" };
             return Err(Error::invalid(
                 operation,
                 format!("a barrier is respected {why}: declare it on an earlier one"),
             ));
         }
-        for barrier in &turn.declares {
+        for barrier in &order.declares {
             if !declared.insert(*barrier) {
                 return Err(Error::invalid(operation, "a barrier is declared twice: one declarer opens a barrier"));
             }
@@ -96,17 +96,17 @@ pub fn check_barriers(operation: &str, turns: &[Turn]) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn turn(declares: &[u64], respects: &[u64]) -> Turn {
-        Turn { declares: declares.to_vec(), respects: respects.to_vec(), ..Turn::default() }
+    fn order(declares: &[u64], respects: &[u64]) -> ExecutionOrder {
+        ExecutionOrder { declares: declares.to_vec(), respects: respects.to_vec(), ..ExecutionOrder::default() }
     }
 
     #[test]
     fn barriers_are_declared_once_and_before() {
-        let check = |turns: &[Turn]| check_barriers("select", turns).map_err(|error| error.to_string());
-        assert!(check(&[turn(&[1], &[]), turn(&[], &[1])]).is_ok());
-        assert!(check(&[turn(&[], &[1]), turn(&[1], &[])]).is_err_and(|text| text.contains("later")));
-        assert!(check(&[turn(&[], &[1])]).is_err_and(|text| text.contains("nobody declared")));
-        assert!(check(&[turn(&[1], &[1])]).is_err_and(|text| text.contains("by the same one")));
-        assert!(check(&[turn(&[1], &[]), turn(&[1], &[])]).is_err_and(|text| text.contains("declared twice")));
+        let check = |orders: &[ExecutionOrder]| check_barriers("select", orders).map_err(|error| error.to_string());
+        assert!(check(&[order(&[1], &[]), order(&[], &[1])]).is_ok());
+        assert!(check(&[order(&[], &[1]), order(&[1], &[])]).is_err_and(|text| text.contains("later")));
+        assert!(check(&[order(&[], &[1])]).is_err_and(|text| text.contains("nobody declared")));
+        assert!(check(&[order(&[1], &[1])]).is_err_and(|text| text.contains("by the same one")));
+        assert!(check(&[order(&[1], &[]), order(&[1], &[])]).is_err_and(|text| text.contains("declared twice")));
     }
 }

@@ -50,7 +50,7 @@ impl Selection {
             match step {
                 Step::Filter(predicates) => narrow(&mut block, predicates, view)?,
                 Step::Compute(column) => {
-                    if block.settle() > 0 {
+                    if block.compact() > 0 {
                         block.column(view, *column)?;
                     }
                 }

@@ -1,6 +1,6 @@
 //! Waiting for the next change of a table.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use graph::{Step, UpdateGraph};
@@ -8,6 +8,7 @@ use graph::{Step, UpdateGraph};
 use crate::error::{Error, Failure};
 use crate::follow::listener::{Listener, UpdateEvent};
 use crate::table::handle::Table;
+use crate::threads::lock;
 
 type Answer = Option<Result<u64, Error>>;
 
@@ -20,7 +21,7 @@ struct Once {
 
 impl Once {
     fn lock(&self) -> MutexGuard<'_, Answer> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.heard)
     }
 }
 

@@ -76,7 +76,7 @@ impl Intervals {
                 line.pop_if(|last| self.nodes[*last as usize].weight < self.nodes[new as usize].weight)
             {
                 self.of(last).right = below;
-                below = self.settle(last);
+                below = self.update_most(last);
             }
             self.of(new).left = below;
             line.push(new);
@@ -84,7 +84,7 @@ impl Intervals {
         let mut below = NONE;
         for last in line.into_iter().rev() {
             self.of(last).right = below;
-            below = self.settle(last);
+            below = self.update_most(last);
         }
         self.roots[slot as usize] = below;
     }
@@ -160,7 +160,7 @@ impl Intervals {
     }
 
     /// Sets what a node knows of those below it.
-    fn settle(&mut self, node: u32) -> u32 {
+    fn update_most(&mut self, node: u32) -> u32 {
         let Node { range, left, right, .. } = self.nodes[node as usize];
         let below = [left, right].into_iter().filter(|child| *child != NONE);
         let most = below.map(|child| self.nodes[child as usize].most).fold(range.to, u64::max);
@@ -176,14 +176,14 @@ impl Intervals {
         if added.weight > here.weight {
             let (left, right) = self.split(root, added.range.at());
             (self.of(new).left, self.of(new).right) = (left, right);
-            return self.settle(new);
+            return self.update_most(new);
         }
         if added.range.at() < here.range.at() {
             self.of(root).left = self.inserted(here.left, new);
         } else {
             self.of(root).right = self.inserted(here.right, new);
         }
-        self.settle(root)
+        self.update_most(root)
     }
 
     /// What stands before a place, and the rest.
@@ -195,11 +195,11 @@ impl Intervals {
         if here.range.at() < at {
             let (before, after) = self.split(here.right, at);
             self.of(root).right = before;
-            (self.settle(root), after)
+            (self.update_most(root), after)
         } else {
             let (before, after) = self.split(here.left, at);
             self.of(root).left = after;
-            (before, self.settle(root))
+            (before, self.update_most(root))
         }
     }
 
@@ -211,10 +211,10 @@ impl Intervals {
         let (one, other) = (self.nodes[left as usize], self.nodes[right as usize]);
         if one.weight > other.weight {
             self.of(left).right = self.joined(one.right, right);
-            self.settle(left)
+            self.update_most(left)
         } else {
             self.of(right).left = self.joined(left, other.left);
-            self.settle(right)
+            self.update_most(right)
         }
     }
 
@@ -232,7 +232,7 @@ impl Intervals {
         } else {
             self.of(root).right = self.removed(here.right, at);
         }
-        self.settle(root)
+        self.update_most(root)
     }
 
     /// `before`: how many stamps stand before these.

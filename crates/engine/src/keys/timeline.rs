@@ -73,14 +73,14 @@ impl<T> Timelines<T> {
 impl<T: Copy> Timelines<T> {
     /// Prefetches what searches for a batch of (slot, stamp, …) will read, so that their cache misses overlap.
     #[inline]
-    pub(crate) fn ask_searched(&self, batch: &[(u32, u64, u64)]) {
-        batch.iter().for_each(|(slot, stamp, _)| self[*slot].ask(*stamp));
+    pub(crate) fn prefetch_searches(&self, batch: &[(u32, u64, u64)]) {
+        batch.iter().for_each(|(slot, stamp, _)| self[*slot].prefetch_search(*stamp));
     }
 
     /// Prefetches where a batch of (slot, stamp, …) will be inserted, so that the cache misses overlap.
     #[inline]
-    pub(crate) fn ask_places(&self, batch: &[(u32, u64, u64)]) {
-        batch.iter().for_each(|(slot, stamp, _)| self[*slot].ask_around(*stamp));
+    pub(crate) fn prefetch_inserts(&self, batch: &[(u32, u64, u64)]) {
+        batch.iter().for_each(|(slot, stamp, _)| self[*slot].prefetch_insert(*stamp));
     }
 
     /// Shifts the rows of these slots, each listed once.
@@ -179,9 +179,9 @@ impl<T: Copy> Chunk<T> {
         Chunk { stamps: self.stamps.split_off(at), rows: self.rows.split_off(at) }
     }
 
-    /// Asks for the stamps about a place.
+    /// Prefetches the stamps about a place.
     #[inline]
-    fn ask_stamps(&self, at: usize) {
+    fn prefetch_stamps(&self, at: usize) {
         prefetch_slice(&self.stamps[at.saturating_sub(STRAY)..(at + STRAY + 1).min(self.stamps.len())]);
     }
 
@@ -206,36 +206,36 @@ impl<T> Default for Timeline<T> {
 }
 
 impl<T: Copy> Timeline<T> {
-    /// Asks for what a search for this stamp will look at: several searches wait for memory together.
+    /// Prefetches what a search for this stamp will look at: several searches wait for memory together.
     #[inline]
-    pub(crate) fn ask(&self, stamp: u64) {
+    pub(crate) fn prefetch_search(&self, stamp: u64) {
         // Behind the end the ends alone decide.
         if !self.ends_before(stamp)
             && let Some((chunk, at)) = self.guessed(stamp)
         {
-            chunk.ask_stamps(at);
+            chunk.prefetch_stamps(at);
             prefetch(&chunk.rows[at]);
         }
     }
 
     /// Prefetches what an insert at this stamp will read. An insert at the end reads only the last entry.
     #[inline]
-    pub(crate) fn ask_around(&self, stamp: u64) {
+    pub(crate) fn prefetch_insert(&self, stamp: u64) {
         match self.chunks.last().filter(|_| self.ends_before(stamp)) {
             Some(chunk) => {
                 let at = chunk.stamps.len() - 1;
                 prefetch(&chunk.stamps[at]);
                 prefetch(&chunk.rows[at]);
             }
-            None => self.ask(stamp),
+            None => self.prefetch_search(stamp),
         }
     }
 
-    /// Asks for the stamps that a search looks at.
+    /// Prefetches the stamps that a search looks at.
     #[inline]
-    pub(crate) fn ask_stamps(&self, stamp: u64) {
+    pub(crate) fn prefetch_stamps(&self, stamp: u64) {
         if let Some((chunk, at)) = self.guessed(stamp) {
-            chunk.ask_stamps(at);
+            chunk.prefetch_stamps(at);
         }
     }
 
@@ -248,16 +248,16 @@ impl<T: Copy> Timeline<T> {
         Some((found, interpolate(found.stamps.len(), from, self.ends[chunk], stamp)))
     }
 
-    /// Asks for what says where chunks are.
+    /// Prefetches what says where chunks are.
     #[inline]
-    pub(crate) fn ask_chunks(&self) {
+    pub(crate) fn prefetch_chunks(&self) {
         prefetch_slice(&self.ends);
         prefetch_slice(&self.chunks);
     }
 
-    /// Asks for the entry at a place.
+    /// Prefetches the entry at a place.
     #[inline]
-    pub(crate) fn ask_at(&self, place: Place) {
+    pub(crate) fn prefetch_at(&self, place: Place) {
         if let Some(row) = self.chunks.get(place.chunk).and_then(|chunk| chunk.rows.get(place.at)) {
             prefetch(row);
         }

@@ -5,8 +5,10 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::threads::lock;
+
 /// The maximum number of waiting events; further events are only counted.
-const MOST: usize = 1_000;
+const WAITING_EVENTS: usize = 1_000;
 
 /// The severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ static WAITING: Mutex<Waiting> = Mutex::new(Waiting { events: Vec::new(), lost: 
 static BELL: Condvar = Condvar::new();
 
 fn waiting() -> MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&WAITING)
 }
 
 /// Records, from here on, troubles of graphs that belong to no table as events.
@@ -48,7 +50,7 @@ pub fn log_graphs() {
 /// Records an event.
 pub fn note(level: Level, text: String) {
     let mut waiting = waiting();
-    if waiting.events.len() < MOST {
+    if waiting.events.len() < WAITING_EVENTS {
         waiting.events.push(Event { level, text });
     } else {
         waiting.lost += 1;
@@ -91,10 +93,10 @@ mod tests {
     #[test]
     fn events_come_in_order_and_a_flood_is_counted() {
         let mark = "a flood of this test";
-        (0..2 * MOST).for_each(|n| note(Level::Error, format!("{mark} {n}")));
+        (0..2 * WAITING_EVENTS).for_each(|n| note(Level::Error, format!("{mark} {n}")));
         let taken = take().expect("there are events");
         let mine: Vec<&Event> = taken.iter().filter(|event| event.text.starts_with(mark)).collect();
-        assert!(mine.len() <= MOST && mine[0].level == Level::Error);
+        assert!(mine.len() <= WAITING_EVENTS && mine[0].level == Level::Error);
         assert!(mine.is_sorted_by_key(|event| event.text[mark.len() + 1..].parse::<usize>().expect("a number")));
         assert!(taken.last().expect("it is counted").text.contains("more events"));
     }

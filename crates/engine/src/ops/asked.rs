@@ -4,7 +4,7 @@ use formula::values::Values;
 use formula::{ColumnName, Expr};
 use serde::{Serialize, Serializer};
 
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::plan::spec::{
     AsofOptions, BandOptions, EquiOptions, ExplodeOptions, Extent, Keep, Matches, Member, NowOptions, PivotOptions,
     RangeOptions, RollingOptions, SortBy,
@@ -17,11 +17,11 @@ use crate::plan::update_by::RunningKind;
 pub(crate) enum Asked<'a> {
     Filter {
         predicates: Expressions<'a>,
-        turns: &'a [Turn],
+        orders: &'a [ExecutionOrder],
     },
     Select {
         columns: Expressions<'a>,
-        turns: &'a [Turn],
+        orders: &'a [ExecutionOrder],
     },
     /// Places in the input, and names.
     Project {

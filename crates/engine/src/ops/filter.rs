@@ -17,11 +17,11 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::conjunction::Conjunction;
 use crate::eval::evaluator::Evaluator;
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::eval::selection;
 use crate::eval::zones::Bounds;
 use crate::ops::asked::{Asked, Expressions};
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::sizes::{BLOCK_ROWS, SLICE_ROWS};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -48,33 +48,38 @@ impl Filter {
 
     /// As [`Filter::new`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, predicates: &[Expr]) -> Result<Filter, Error> {
-        Filter::in_turns(&operation.into(), table, predicates, &[])
+        Filter::ordered(&operation.into(), table, predicates, &[])
     }
 
-    /// As [`Filter::named`], with a turn (execution order) for each predicate. A predicate sees only the rows that
+    /// As [`Filter::named`], with the execution order for each predicate. A predicate sees only the rows that
     /// passed the earlier ones. Cheap predicates run before user functions, but no predicate is moved across a barrier; those that
     /// cannot fail change places as they are measured.
-    pub(crate) fn in_turns(call: &Call, table: &Table, predicates: &[Expr], turns: &[Turn]) -> Result<Filter, Error> {
+    pub(crate) fn ordered(
+        call: &Call,
+        table: &Table,
+        predicates: &[Expr],
+        orders: &[ExecutionOrder],
+    ) -> Result<Filter, Error> {
         let (mut bound, mut told) = (Vec::with_capacity(predicates.len()), Vec::with_capacity(predicates.len()));
         for (at, predicate) in predicates.iter().enumerate() {
-            let turn = turns.get(at).cloned().unwrap_or_default();
+            let order = orders.get(at).cloned().unwrap_or_default();
             // Bound as a whole first, so that an error shows the user's text and not a part of it.
             let whole = Evaluator::predicate(call, predicate, table)?;
             told.push(whole.told().to_owned());
             match terms(predicate, table).as_slice() {
-                [_] => bound.push(whole.in_turn(turn)),
+                [_] => bound.push(whole.with_order(order)),
                 parts => {
                     for part in parts {
-                        bound.push(Evaluator::predicate(call, part, table)?.in_turn(turn.clone()));
+                        bound.push(Evaluator::predicate(call, part, table)?.with_order(order.clone()));
                     }
                 }
             }
         }
         let bound = cheapest_first(bound);
         Ok(Filter {
-            request: request(&call.method, predicates, turns).with_text(told.join(", ")),
+            request: request(&call.method, predicates, orders).with_text(told.join(", ")),
             predicates: bound.into(),
-            bounds: Bounds::of(table, if turns.is_empty() { predicates } else { &[] }),
+            bounds: Bounds::of(table, if orders.is_empty() { predicates } else { &[] }),
         })
     }
 
@@ -93,11 +98,11 @@ impl Filter {
         if on_error == OnError::Fail {
             return self;
         }
-        let faults = Faults::of(&self.request.name);
+        let row_errors = RowErrors::of(&self.request.name);
         for predicate in Arc::get_mut(&mut self.predicates).into_iter().flatten() {
-            predicate.with_on_error(&faults);
+            predicate.with_on_error(&row_errors);
         }
-        self.request = self.request.with_on_error(on_error, &faults);
+        self.request = self.request.with_on_error(on_error, &row_errors);
         self
     }
 
@@ -106,15 +111,15 @@ impl Filter {
         call: &Call,
         table: &Table,
         expressions: &[Expr],
-        faults: &Faults,
+        row_errors: &RowErrors,
     ) -> Result<Filter, Error> {
         let computable = |expression| {
             let mut predicate = Evaluator::computable(call, expression, table)?;
-            predicate.with_on_error(faults);
+            predicate.with_on_error(row_errors);
             Ok(predicate)
         };
         let predicates = expressions.iter().map(computable).collect::<Result<_, Error>>()?;
-        let request = request(&call.method, expressions, &[]).with_on_error(OnError::Drop, faults);
+        let request = request(&call.method, expressions, &[]).with_on_error(OnError::Drop, row_errors);
         Ok(Filter { request, predicates, bounds: Bounds::of(table, &[]) })
     }
 }
@@ -138,9 +143,9 @@ fn terms(predicate: &Expr, table: &Table) -> Vec<Expr> {
     terms
 }
 
-fn request(operation: &str, expressions: &[Expr], turns: &[Turn]) -> Request {
+fn request(operation: &str, expressions: &[Expr], orders: &[ExecutionOrder]) -> Request {
     let text = expressions.iter().map(Expr::to_python).collect::<Vec<_>>().join(", ");
-    Request::new(operation, &Asked::Filter { predicates: Expressions(expressions), turns }).with_text(text)
+    Request::new(operation, &Asked::Filter { predicates: Expressions(expressions), orders }).with_text(text)
 }
 
 impl Operation for Filter {
@@ -226,7 +231,8 @@ impl FilterLive {
 /// Sorts native predicates before stateless user functions. An ordered predicate (serial, stateful or behind a barrier)
 /// keeps its place, and no predicate is moved across it.
 fn cheapest_first(predicates: Vec<Evaluator>) -> Vec<Evaluator> {
-    let held = |one: &Evaluator| one.is_ordered() || !one.turn().declares.is_empty() || !one.turn().respects.is_empty();
+    let held =
+        |one: &Evaluator| one.is_ordered() || !one.order().declares.is_empty() || !one.order().respects.is_empty();
     let mut sorted: Vec<Evaluator> = Vec::with_capacity(predicates.len());
     let mut run: Vec<Evaluator> = Vec::new();
     for predicate in predicates {

@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
     use crate::driver::attach::attach;
-    use crate::plan::{ColumnOptions, columns};
+    use crate::plan::{ColumnOptions, InputColumns, columns};
     use crate::testing::random::KINDS;
     use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
 
@@ -347,7 +347,7 @@ mod tests {
             over(shift(col("V"), 0), &k).alias("same"),
         ];
         check_steps(
-            |table| columns("select", table, &made, ColumnOptions { all: false, ..ColumnOptions::STORED }),
+            |table| columns("select", table, &made, ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED }),
             "0 A 1 | 1 B 2 | 2 A 4 | 3 A 8",
             &[
                 ("+ 4 A 9", "+ 4 1 4 8 22 2 9 | ~ 0 . . 8 null . . | ~ 2 . . 8 22 . . | ~ 3 . . 8 22 . ."),

@@ -8,7 +8,7 @@
 //! modified columns. Cost of a read: one lookup per row.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_row::{RowConverter, SortField};
@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::computed::take_by;
 use crate::eval::evaluator::Evaluator;
+use crate::plan::spec::InputColumns;
 use crate::sizes::{LAZY_BATCH, LAZY_CHUNKS, LAZY_KEPT};
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -32,6 +33,7 @@ use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+use crate::threads::lock;
 
 /// Values kept for each row of the table.
 const KEPT_A_ROW: usize = 4;
@@ -51,7 +53,7 @@ impl LazyUpdate {
             );
             return Err(Error::invalid(&call.method, message));
         }
-        let select = Select::in_turns(call, table, expressions, &[], true)?;
+        let select = Select::ordered(call, table, expressions, &[], InputColumns::Keep)?;
         let read = select.computed.iter().flat_map(Evaluator::inputs);
         if let Some(input) = read.copied().find(|input| !column::types::can_be_key(table.column_type(*input))) {
             return Err(Error::unkeyable(&call.method, table.schema().field(input).name(), table.column_type(input)));
@@ -154,7 +156,7 @@ impl Memo {
         if cells.is_empty() || rows.is_empty() {
             return evaluator.on_batch(&cells, rows);
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if known.len > LAZY_KEPT.get().max(KEPT_A_ROW * present as usize) {
             known.forget();
         }
@@ -224,7 +226,7 @@ impl ColumnSource for LazySource {
     }
 
     fn bytes(&self) -> u64 {
-        let known = self.memo.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.memo.known);
         let keys: usize = known.places.iter().map(|known| known.1.len() + 32).sum();
         let values: usize = known.values.iter().map(|values| values.get_array_memory_size()).sum();
         (keys + values) as u64

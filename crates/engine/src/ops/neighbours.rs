@@ -24,8 +24,9 @@ use crate::error::Error;
 use crate::eval::affected::affected_rows;
 use crate::eval::call::Call;
 use crate::eval::evaluator::{Evaluator, evaluate_all};
-use crate::eval::schedule::Turn;
-use crate::row_errors::{Faults, OnError};
+use crate::eval::schedule::ExecutionOrder;
+use crate::plan::spec::InputColumns;
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -39,15 +40,15 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// `all`: after the table's own columns; else only these.
+    /// `own`: what becomes of the table's own columns.
     pub fn new(
         call: &Call,
         table: &Table,
         expressions: &[Expr],
-        turns: &[Turn],
-        all: bool,
+        orders: &[ExecutionOrder],
+        own: InputColumns,
     ) -> Result<Neighbours, Error> {
-        let mut select = Select::in_turns(call, table, expressions, turns, all)?;
+        let mut select = Select::ordered(call, table, expressions, orders, own)?;
         // Whoever asks twice for random numbers wants others.
         select.request.shareable &= !expressions.iter().any(Expr::is_unseeded);
         select.request.timed = select.computed.iter().any(|column| column.reach().clock);
@@ -55,8 +56,8 @@ impl Neighbours {
     }
 
     /// Sets `on_error`: cells that cannot be computed are null, and are reported.
-    pub(crate) fn with_on_error(self, on_error: OnError, faults: &Faults) -> Neighbours {
-        Neighbours { select: self.select.with_on_error(on_error, faults) }
+    pub(crate) fn with_on_error(self, on_error: OnError, row_errors: &RowErrors) -> Neighbours {
+        Neighbours { select: self.select.with_on_error(on_error, row_errors) }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::ops::asked::Asked;
 use crate::ops::join::on::cells_as;
 use crate::plan::spec::PivotOptions;
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
@@ -118,8 +118,8 @@ impl Pivot {
     }
 
     /// Where the rows that its cells are made of were passed over before it.
-    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> Pivot {
-        self.request.faults = faults.map(Faults::sibling);
+    pub(crate) fn reporting_to(mut self, row_errors: Option<&RowErrors>) -> Pivot {
+        self.request.row_errors = row_errors.map(RowErrors::sibling);
         self
     }
 

@@ -12,7 +12,7 @@ use graph::{Moment, Step};
 use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::asked::Asked;
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -81,8 +81,8 @@ impl Project {
     }
 
     /// Where the rows that it shows were passed over before it.
-    pub fn reporting_to(mut self, faults: Option<&Faults>) -> Project {
-        self.request.faults = faults.map(Faults::sibling);
+    pub fn reporting_to(mut self, row_errors: Option<&RowErrors>) -> Project {
+        self.request.row_errors = row_errors.map(RowErrors::sibling);
         self
     }
 }

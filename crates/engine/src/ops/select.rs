@@ -21,9 +21,10 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::evaluator::{Evaluator, evaluate_all, pieces_of_all};
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::ops::asked::{Asked, Expressions};
-use crate::row_errors::{Faults, OnError};
+use crate::plan::spec::InputColumns;
+use crate::row_errors::{OnError, RowErrors};
 use crate::sizes::TOGETHER_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -57,14 +58,19 @@ impl Select {
 
     /// As [`Select::only`], with the name of the method that the user called, for error messages.
     pub fn named(operation: &str, table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        Select::in_turns(&operation.into(), table, expressions, &[], false)
+        Select::ordered(&operation.into(), table, expressions, &[], InputColumns::Drop)
     }
 
-    fn only_in_turns(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
-        let mut select = Select::empty(call, table, expressions, turns);
+    fn only_ordered(
+        call: &Call,
+        table: &Table,
+        expressions: &[Expr],
+        orders: &[ExecutionOrder],
+    ) -> Result<Select, Error> {
+        let mut select = Select::empty(call, table, expressions, orders);
         let mut computed = Vec::with_capacity(expressions.len());
         for (at, expression) in expressions.iter().enumerate() {
-            let output = output(call, table, expression, turns.get(at), &mut computed)?;
+            let output = output(call, table, expression, orders.get(at), &mut computed)?;
             select.outputs.push(output);
         }
         select.finish(&call.method, computed)
@@ -72,17 +78,22 @@ impl Select {
 
     /// All columns of the table, replaced by or followed by these.
     pub fn with(table: &Table, expressions: &[Expr]) -> Result<Select, Error> {
-        Select::in_turns(&"with_columns".into(), table, expressions, &[], true)
+        Select::ordered(&"with_columns".into(), table, expressions, &[], InputColumns::Keep)
     }
 
-    fn with_in_turns(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Result<Select, Error> {
-        let mut select = Select::empty(call, table, expressions, turns);
+    fn with_ordered(
+        call: &Call,
+        table: &Table,
+        expressions: &[Expr],
+        orders: &[ExecutionOrder],
+    ) -> Result<Select, Error> {
+        let mut select = Select::empty(call, table, expressions, orders);
         select.outputs =
             (0..table.width()).map(|index| Output::Shared(index, table.schema().field(index).name().clone())).collect();
         let mut computed = Vec::with_capacity(expressions.len());
         let mut named = std::collections::HashSet::new();
         for (at, expression) in expressions.iter().enumerate() {
-            let output = output(call, table, expression, turns.get(at), &mut computed)?;
+            let output = output(call, table, expression, orders.get(at), &mut computed)?;
             let name = name_of(&output, &computed).to_owned();
             if !named.insert(name.clone()) {
                 return Err(Error::Duplicate { operation: call.method.to_string(), name });
@@ -96,33 +107,33 @@ impl Select {
     }
 
     /// Sets `on_error`: cells that cannot be computed are null, and are reported.
-    pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Select {
+    pub(crate) fn with_on_error(mut self, on_error: OnError, row_errors: &RowErrors) -> Select {
         for column in Arc::get_mut(&mut self.computed).into_iter().flatten() {
-            column.with_on_error(faults);
+            column.with_on_error(row_errors);
         }
-        self.request = self.request.with_on_error(on_error, faults);
+        self.request = self.request.with_on_error(on_error, row_errors);
         self
     }
 
-    /// Makes `with_columns` if `all` (the table's own columns come first), otherwise `select`; with a turn (execution order)
-    /// for each expression, or none.
-    pub(crate) fn in_turns(
+    /// Makes `with_columns` if the table's own columns are kept, otherwise `select`; with the execution order of each
+    /// expression, or none.
+    pub(crate) fn ordered(
         call: &Call,
         table: &Table,
         expressions: &[Expr],
-        turns: &[Turn],
-        all: bool,
+        orders: &[ExecutionOrder],
+        own: InputColumns,
     ) -> Result<Select, Error> {
-        match all {
-            true => Select::with_in_turns(call, table, expressions, turns),
-            false => Select::only_in_turns(call, table, expressions, turns),
+        match own {
+            InputColumns::Keep => Select::with_ordered(call, table, expressions, orders),
+            InputColumns::Drop => Select::only_ordered(call, table, expressions, orders),
         }
     }
 
-    fn empty(call: &Call, table: &Table, expressions: &[Expr], turns: &[Turn]) -> Select {
+    fn empty(call: &Call, table: &Table, expressions: &[Expr], orders: &[ExecutionOrder]) -> Select {
         let told = |expression: &Expr| call.told(expression, table.canonical());
         let text = expressions.iter().map(told).collect::<Vec<_>>().join(", ");
-        let asked = Asked::Select { columns: Expressions(expressions), turns };
+        let asked = Asked::Select { columns: Expressions(expressions), orders };
         Select {
             request: Request::new(&call.method, &asked).with_text(text),
             outputs: Vec::new(),
@@ -152,7 +163,7 @@ fn output(
     call: &Call,
     table: &Table,
     expression: &Expr,
-    turn: Option<&Turn>,
+    order: Option<&ExecutionOrder>,
     computed: &mut Vec<Evaluator>,
 ) -> Result<Output, Error> {
     let (inner, name) = match expression {
@@ -163,7 +174,7 @@ fn output(
         let index = table.column_index(&call.method, column)?;
         return Ok(Output::Shared(index, name.unwrap_or(column).to_string()));
     }
-    computed.push(Evaluator::new(call, expression, table)?.in_turn(turn.cloned().unwrap_or_default()));
+    computed.push(Evaluator::new(call, expression, table)?.with_order(order.cloned().unwrap_or_default()));
     Ok(Output::Computed(computed.len() - 1))
 }
 

@@ -22,7 +22,8 @@ use crate::eval::affected::affected_rows;
 use crate::eval::call::Call;
 use crate::eval::computed::{computed_columns, depth};
 use crate::eval::evaluator::Evaluator;
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
+use crate::plan::spec::InputColumns;
 use crate::sizes::DEEPEST_VIEW;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -35,13 +36,13 @@ pub struct ComputedView {
 }
 
 impl ComputedView {
-    /// `all`: after the table's own columns; else only these.
+    /// `own`: what becomes of the table's own columns.
     pub fn new(
         call: &Call,
         table: &Table,
         expressions: &[Expr],
-        turns: &[Turn],
-        all: bool,
+        orders: &[ExecutionOrder],
+        own: InputColumns,
     ) -> Result<ComputedView, Error> {
         if let Some(of_clock) = expressions.iter().find(|expression| expression.reads_clock()) {
             let message = format!(
@@ -57,15 +58,15 @@ impl ComputedView {
             );
             return Err(Error::invalid(&call.method, message));
         }
-        refuse_turns(&call.method, turns)?;
-        Ok(ComputedView { select: Select::in_turns(call, table, expressions, turns, all)? })
+        refuse_order(&call.method, orders)?;
+        Ok(ComputedView { select: Select::ordered(call, table, expressions, orders, own)? })
     }
 }
 
 /// Order has no meaning where columns are computed on read.
-pub(crate) fn refuse_turns(operation: &str, turns: &[Turn]) -> Result<(), Error> {
-    let controlled = |turn: &Turn| turn.serial || !turn.declares.is_empty() || !turn.respects.is_empty();
-    if turns.iter().any(controlled) {
+pub(crate) fn refuse_order(operation: &str, orders: &[ExecutionOrder]) -> Result<(), Error> {
+    let controlled = |order: &ExecutionOrder| order.serial || !order.declares.is_empty() || !order.respects.is_empty();
+    if orders.iter().any(controlled) {
         let message = "a serial column or a barrier has no meaning where columns are computed on read: use update";
         return Err(Error::invalid(operation, message));
     }

@@ -33,12 +33,12 @@ fn call(function: Function, args: Vec<Expr>) -> Expr {
 }
 
 fn filter(predicate: Expr) -> Op {
-    Op::Filter { predicates: vec![predicate], turns: Vec::new(), on_error: OnError::Fail }
+    Op::Filter { predicates: vec![predicate], orders: Vec::new(), on_error: OnError::Fail }
 }
 
 fn columns(columns: Vec<Expr>, keep: bool) -> Op {
     let (materialization, on_error) = (Materialization::Stored, OnError::Fail);
-    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error, sequential: false }
+    Op::Columns { columns, keep, orders: Vec::new(), materialization, on_error, sequential: false }
 }
 
 fn of(aggregate: Aggregate, name: &str, becomes: &str) -> Expr {

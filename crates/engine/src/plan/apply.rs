@@ -19,6 +19,7 @@ use crate::ops::{
     AsofJoin, Concat, Explode, Flatten, GroupLimit, MostRecent, NaturalJoin, NowJoin, Project, Reverse, Ring, Slice,
     SnapshotWhen, TimeWindow, WhereIn,
 };
+use crate::plan::spec::InputColumns;
 use crate::table::handle::Table;
 
 /// The table that an operation makes of others, with the plan by which it was made.
@@ -55,9 +56,15 @@ fn table_of(op: &Op, call: &Call, inputs: &[Table]) -> Result<Table, Error> {
     }
     match op {
         Op::Input(_) => Err(Error::schema(method, "an input is given, not made")),
-        Op::Filter { predicates, turns, on_error } => filtered(call, &inputs[0], predicates, turns, *on_error),
-        Op::Columns { columns, keep, turns, materialization, on_error, sequential } => {
-            let how = ColumnOptions { turns, kept: *materialization, all: *keep, on_error: *on_error, faults: None };
+        Op::Filter { predicates, orders, on_error } => filtered(call, &inputs[0], predicates, orders, *on_error),
+        Op::Columns { columns, keep, orders, materialization, on_error, sequential } => {
+            let how = ColumnOptions {
+                orders,
+                kept: *materialization,
+                own: InputColumns::kept(*keep),
+                on_error: *on_error,
+                row_errors: None,
+            };
             match sequential {
                 true => lower::sequential(call, &inputs[0], columns, how),
                 false => lower::columns(call, &inputs[0], columns, how),

@@ -8,7 +8,7 @@ use super::spec::Keep;
 use crate::driver::operation::Operation;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::ops::NaturalJoin;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -23,10 +23,10 @@ pub fn filtered(
     method: &str,
     table: &Table,
     predicates: &[Expr],
-    turns: &[Turn],
+    orders: &[ExecutionOrder],
     on_error: OnError,
 ) -> Result<Table, Error> {
-    lower::filtered(&method.into(), table, predicates, turns, on_error)
+    lower::filtered(&method.into(), table, predicates, orders, on_error)
 }
 
 /// One row a group.

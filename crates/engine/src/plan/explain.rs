@@ -180,7 +180,7 @@ mod tests {
         let drawn = Drawn::new(&still_graph(), "0 A 1");
         let table = drawn.table().snapshot().expect("it stands still");
         let is = Expr::call(Function::Equal, vec![Expr::column("K"), Expr::literal("a\"b")]).expect("a call");
-        let op = Op::Filter { predicates: vec![is], turns: Vec::new(), on_error: OnError::Fail };
+        let op = Op::Filter { predicates: vec![is], orders: Vec::new(), on_error: OnError::Fail };
         let plan = apply(op, "where", &[table]).expect("it is made").plan();
         assert_eq!(
             plan.explain(Drawing::Dot),

@@ -121,9 +121,9 @@ fn lifts(plan: &Plan, shapes: &mut Shapes) -> bool {
     let mut are_total = |read: &[Expr]| read.iter().all(is_of_its_row) && shapes.are_total(below, read);
     is_plain(plan)
         && match plan.op() {
-            Op::Filter { predicates, turns, on_error: OnError::Fail } => turns.is_empty() && are_total(predicates),
-            Op::Columns { columns, turns, on_error: OnError::Fail, sequential: false, .. } => {
-                turns.is_empty() && are_total(columns)
+            Op::Filter { predicates, orders, on_error: OnError::Fail } => orders.is_empty() && are_total(predicates),
+            Op::Columns { columns, orders, on_error: OnError::Fail, sequential: false, .. } => {
+                orders.is_empty() && are_total(columns)
             }
             Op::Choose { .. } | Op::Drop { .. } | Op::Rename { .. } => true,
             Op::Aggregate { keys, aggregates, on_error: OnError::Fail } => {

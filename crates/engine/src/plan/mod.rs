@@ -36,8 +36,8 @@ pub use node::{Listed, Nodes, Plan};
 pub use op::Op;
 pub use optimize::Fired;
 pub use spec::{
-    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, Keep, Label, Matches, Materialization, Member,
-    NowOptions, PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SessionOptions, SortBy, Strategy,
+    AsofOptions, Bound, EquiOptions, ExplodeOptions, Extent, How, InputColumns, Keep, Label, Matches, Materialization,
+    Member, NowOptions, PivotOptions, RangeEnd, RangeOptions, Recent, RollingOptions, SessionOptions, SortBy, Strategy,
     Tolerance, Validate, WindowOptions,
 };
 pub use standing::StandingGroups;

@@ -15,7 +15,7 @@ use super::spec::{
 };
 use super::standing::StandingGroups;
 use super::update_by::Operator;
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::row_errors::OnError;
 
 /// An operation and its arguments.
@@ -28,9 +28,9 @@ pub enum Op {
     Filter {
         /// Boolean expressions.
         predicates: Vec<Expr>,
-        /// The execution order of functions: one turn for each predicate, or none.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        turns: Vec<Turn>,
+        /// The execution order of functions: one for each predicate, or none.
+        #[serde(default, rename = "turns", skip_serializing_if = "Vec::is_empty")]
+        orders: Vec<ExecutionOrder>,
         /// What becomes of rows whose predicate fails.
         #[serde(default, skip_serializing_if = "is_default")]
         on_error: OnError,
@@ -41,9 +41,9 @@ pub enum Op {
         columns: Vec<Expr>,
         /// Whether the columns of the input stay.
         keep: bool,
-        /// The execution order of functions: one turn for each column, or none.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        turns: Vec<Turn>,
+        /// The execution order of functions: one for each column, or none.
+        #[serde(default, rename = "turns", skip_serializing_if = "Vec::is_empty")]
+        orders: Vec<ExecutionOrder>,
         /// What becomes of the values.
         #[serde(default, skip_serializing_if = "is_default")]
         materialization: Materialization,

@@ -41,6 +41,22 @@ pub enum Materialization {
     Memoized,
 }
 
+/// What becomes of the columns of the input where new ones are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputColumns {
+    /// They stay, and the new ones replace or follow them.
+    Keep,
+    /// Only the new ones are in the result.
+    Drop,
+}
+
+impl InputColumns {
+    /// [`InputColumns::Keep`] if `keep`.
+    pub fn kept(keep: bool) -> InputColumns {
+        if keep { InputColumns::Keep } else { InputColumns::Drop }
+    }
+}
+
 /// Which row of a key is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use graph::{NodeId, Step, UpdateGraph, WeakGraph};
 
-use super::sink::{Fault, Faults, Home};
+use super::sink::{Home, RowError, RowErrors};
 use crate::driver::operation::Live;
 use crate::error::Error;
 use crate::sources::conform::conform;
@@ -28,7 +28,7 @@ pub(crate) const ORIGIN: &str = "\u{0}origin";
 /// The columns that users see.
 pub(crate) const SHOWN: [&str; 5] = ["operation", "column", "row_key", "step", "message"];
 
-impl Faults {
+impl RowErrors {
     /// Called when the table joins a graph; makes the table of errors exist from here on.
     pub(crate) fn live_in(&self, graph: &UpdateGraph) -> Result<(), Error> {
         if !self.is_live() {
@@ -47,7 +47,7 @@ struct Shown {
 }
 
 impl Home for Shown {
-    fn take(&self, fresh: Vec<Fault>, counted_only: bool) {
+    fn take(&self, fresh: Vec<RowError>, counted_only: bool) {
         self.journal.take(fresh, counted_only);
     }
 
@@ -66,10 +66,11 @@ pub(crate) fn schema() -> Arc<Schema> {
     Arc::new(Schema::new(fields.chain([Field::new(ORIGIN, DataType::Int64, true)]).collect::<Vec<_>>()))
 }
 
-pub(crate) fn batch(faults: &[Fault]) -> Result<RecordBatch, Error> {
-    let texts = |of: fn(&Fault) -> Option<&str>| Arc::new(faults.iter().map(of).collect::<StringArray>()) as ArrayRef;
-    let numbers = |of: fn(&Fault) -> u64| {
-        Arc::new(faults.iter().map(|fault| of(fault) as i64).collect::<Int64Array>()) as ArrayRef
+pub(crate) fn batch(row_errors: &[RowError]) -> Result<RecordBatch, Error> {
+    let texts =
+        |of: fn(&RowError) -> Option<&str>| Arc::new(row_errors.iter().map(of).collect::<StringArray>()) as ArrayRef;
+    let numbers = |of: fn(&RowError) -> u64| {
+        Arc::new(row_errors.iter().map(|fault| of(fault) as i64).collect::<Int64Array>()) as ArrayRef
     };
     let columns = vec![
         texts(|fault| Some(&fault.operation)),
@@ -85,7 +86,7 @@ pub(crate) fn batch(faults: &[Fault]) -> Result<RecordBatch, Error> {
 /// The row errors of one graph that are not in its table of errors yet.
 pub(crate) struct Journal {
     graph: WeakGraph,
-    pending: Mutex<Vec<Fault>>,
+    pending: Mutex<Vec<RowError>>,
     table: Mutex<WeakTable>,
     pub(crate) total: AtomicU64,
 }
@@ -112,7 +113,7 @@ impl Journal {
         Ok(table)
     }
 
-    fn take(&self, fresh: Vec<Fault>, counted_only: bool) {
+    fn take(&self, fresh: Vec<RowError>, counted_only: bool) {
         self.total.fetch_add(fresh.len() as u64, Ordering::Relaxed);
         if !counted_only {
             lock(&self.pending).extend(fresh);
@@ -139,12 +140,12 @@ struct ErrorsLive {
 
 impl Live for ErrorsLive {
     fn update(&mut self, _: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let mut faults = std::mem::take(&mut *lock(&self.journal.pending));
+        let mut row_errors = std::mem::take(&mut *lock(&self.journal.pending));
         // Sorted, because nodes and the parts of their work ran in any order.
-        faults.sort_unstable();
-        faults.truncate(MOST_ROWS.saturating_sub(self.next) as usize);
+        row_errors.sort_unstable();
+        row_errors.truncate(MOST_ROWS.saturating_sub(self.next) as usize);
         let mut writes = Writes::default();
-        let chunks = conform("errors", &schema(), &batch(&faults)?)?;
+        let chunks = conform("errors", &schema(), &batch(&row_errors)?)?;
         if let Some(keys) = next_keys(&mut self.next, &chunks)? {
             writes.added.push((keys, chunks));
         }

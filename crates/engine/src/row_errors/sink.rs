@@ -10,7 +10,7 @@ use crate::threads::lock;
 
 /// One row that an operation could not compute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub(crate) struct RowError {
     pub(crate) step: u64,
     pub(crate) origin: u64,
     pub(crate) column: Option<String>,
@@ -19,10 +19,10 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// What takes the faults of a live table.
+/// What takes the row_errors of a live table.
 pub(super) trait Home: Send + Sync {
     /// Takes these; `counted_only` if they are to be no rows.
-    fn take(&self, fresh: Vec<Fault>, counted_only: bool);
+    fn take(&self, fresh: Vec<RowError>, counted_only: bool);
     /// What waits is work for the next step.
     fn wake(&self);
     /// The node that shows them.
@@ -32,32 +32,32 @@ pub(super) trait Home: Send + Sync {
 /// The recorder of one operation's row errors. Several operations may make one table: each has its own recorder, and
 /// all report under that table.
 #[derive(Clone)]
-pub struct Faults {
+pub struct RowErrors {
     sink: Arc<Sink>,
-    noted: Arc<Mutex<Vec<Fault>>>,
+    noted: Arc<Mutex<Vec<RowError>>>,
 }
 
 struct Sink {
     origin: u64,
     operation: String,
-    /// Where the table is live: what takes its faults, for as long as this lives.
+    /// Where the table is live: what takes its row_errors, for as long as this lives.
     home: OnceLock<Arc<dyn Home>>,
     /// For a static table: all row errors.
-    kept: Mutex<Vec<Fault>>,
+    kept: Mutex<Vec<RowError>>,
     counted_only: AtomicBool,
     /// Whether the log has heard of it.
     told: AtomicBool,
 }
 
-impl std::fmt::Debug for Faults {
+impl std::fmt::Debug for RowErrors {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Faults({})", self.sink.origin)
+        write!(out, "RowErrors({})", self.sink.origin)
     }
 }
 
-impl Faults {
+impl RowErrors {
     /// For one request of this operation.
-    pub fn of(operation: &str) -> Faults {
+    pub fn of(operation: &str) -> RowErrors {
         static MADE: AtomicU64 = AtomicU64::new(1);
         let sink = Sink {
             origin: MADE.fetch_add(1, Ordering::Relaxed),
@@ -67,18 +67,25 @@ impl Faults {
             counted_only: AtomicBool::new(false),
             told: AtomicBool::new(false),
         };
-        Faults { sink: Arc::new(sink), noted: Arc::default() }
+        RowErrors { sink: Arc::new(sink), noted: Arc::default() }
     }
 
     /// A second recorder for the same table. It shares the destination, but buffers (and can discard) separately.
-    pub(crate) fn sibling(&self) -> Faults {
-        Faults { sink: self.sink.clone(), noted: Arc::default() }
+    pub(crate) fn sibling(&self) -> RowErrors {
+        RowErrors { sink: self.sink.clone(), noted: Arc::default() }
     }
 
     /// Records a cell without a value. `column` is none for a filter's predicate.
     pub fn note(&self, column: Option<&str>, row_key: u64, message: String) {
         let (origin, operation) = (self.sink.origin, self.sink.operation.clone());
-        lock(&self.noted).push(Fault { step: 0, origin, column: column.map(Into::into), row_key, operation, message });
+        lock(&self.noted).push(RowError {
+            step: 0,
+            origin,
+            column: column.map(Into::into),
+            row_key,
+            operation,
+            message,
+        });
     }
 
     /// Discards what was recorded by work that failed or will be done again.
@@ -96,13 +103,13 @@ impl Faults {
         let _ = self.sink.home.set(home);
     }
 
-    /// Tells the faults of this table from others.
+    /// Tells the row_errors of this table from others.
     pub(crate) fn origin(&self) -> u64 {
         self.sink.origin
     }
 
     /// Of a static table: all there will ever be.
-    pub(crate) fn kept(&self) -> Vec<Fault> {
+    pub(crate) fn kept(&self) -> Vec<RowError> {
         lock(&self.sink.kept).clone()
     }
 
@@ -124,7 +131,7 @@ impl Faults {
             return false;
         }
         if !self.sink.told.swap(true, Ordering::Relaxed) {
-            let Fault { operation, row_key, message, .. } = &fresh[0];
+            let RowError { operation, row_key, message, .. } = &fresh[0];
             let text =
                 format!("{operation}: row {row_key} was passed over: {message}; others like it are only in `errors`");
             events::note(Level::Warning, text);

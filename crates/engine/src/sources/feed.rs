@@ -20,6 +20,7 @@ use crate::sources::publisher::{Published, Publisher};
 use crate::sources::room::{Awaits, Drops, QueueCounts, QueueLimit, Refusal, Room, patiently};
 use crate::sources::transaction::{self, Draft};
 use crate::table::handle::Table;
+use crate::threads::lock;
 
 /// The token of a call: a promise of the step in which its rows become visible.
 #[derive(Clone)]
@@ -314,7 +315,7 @@ impl<C: Weighed + Send + 'static> Queue<C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState<C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Queues a call for the next step, or, inside a transaction, for the transaction's end. The call is validated at

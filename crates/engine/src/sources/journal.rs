@@ -7,7 +7,7 @@
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use column::{BlockColumn, Chunk};
@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::table::handle::{Table, WeakTable};
 use crate::table::store::{Store, Writes};
 use crate::table::update::TableUpdate;
+use crate::threads::lock;
 
 /// What a source stored in a step.
 #[derive(Clone)]
@@ -132,7 +133,7 @@ struct Entry {
 /// The sources of this graph that are fed from outside, in the order in which they were made.
 pub fn fed_tables(graph: &UpdateGraph) -> Vec<FedTable> {
     let known = graph.extension(Known::default);
-    let mut entries = known.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entries = lock(&known.0);
     let mut found = Vec::with_capacity(entries.len());
     entries.retain(|entry| {
         let Some(table) = entry.table.upgrade() else { return false };
@@ -155,7 +156,7 @@ pub(crate) fn note(
 ) {
     let known = graph.extension(Known::default);
     let entry = Entry { table: table.downgrade(), kind, name, durable, tap: tap.clone() };
-    let mut entries = known.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entries = lock(&known.0);
     // The list does not outgrow the sources that live.
     if entries.len().is_power_of_two() {
         entries.retain(|entry| entry.table.upgrade().is_some());
@@ -177,12 +178,12 @@ impl Tap {
     }
 
     pub(crate) fn follow(&self, source: u64, follower: Arc<dyn Follower>) {
-        self.followers.lock().unwrap_or_else(PoisonError::into_inner).push((source, follower));
+        lock(&self.followers).push((source, follower));
         self.followed.store(true, Ordering::Release);
     }
 
     fn tell(&self, step: Step, writes: &Writes, update: &TableUpdate, next: u64) {
-        let mut known = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.followers);
         known.retain(|(_, follower)| !follower.is_gone());
         let followers = known.clone();
         drop(known);

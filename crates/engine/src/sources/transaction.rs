@@ -11,12 +11,13 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use graph::UpdateGraph;
 
 use crate::error::Error;
 use crate::sources::room::{Awaits, Drops, Refusal, patiently};
+use crate::threads::lock;
 
 static MADE: AtomicU64 = AtomicU64::new(1);
 
@@ -49,7 +50,7 @@ pub(crate) struct Open {
 
 impl Open {
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Box<dyn Draft>>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.calls)
     }
 
     /// Takes in one call, if it fits; else that call alone is lost.

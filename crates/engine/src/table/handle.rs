@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arrow_schema::{DataType, Field, Schema};
 use column::ColumnSource;
@@ -17,6 +17,7 @@ use crate::table::parts::{Attributes, Parts};
 use crate::table::request::Request;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+use crate::threads::lock;
 use crate::threads::making;
 
 /// Whether a live table may still change.
@@ -290,7 +291,7 @@ impl Table {
     }
 
     pub(crate) fn memo_slot(&self, key: Key) -> Arc<Slot> {
-        self.inner.memo.lock().unwrap_or_else(PoisonError::into_inner).slot(key)
+        lock(&self.inner.memo).slot(key)
     }
 
     /// Whether a signal interrupted the last step by hand at this table or at one of its inputs. Such a table still

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 
 /// What an operation computes of a row.
 pub trait Explain: Send + Sync + std::fmt::Debug {
@@ -25,7 +25,7 @@ pub struct Request {
     /// Whether two equal requests on the same live inputs may be one node.
     pub shareable: bool,
     /// The recorder of skipped rows, if the request has `on_error`.
-    pub faults: Option<Faults>,
+    pub row_errors: Option<RowErrors>,
     /// Whether the operation depends on the clock, and so runs in every step.
     pub timed: bool,
     /// What it computes, for whoever asks how.
@@ -47,7 +47,7 @@ impl Request {
             name: name.into(),
             text: None,
             shareable: false,
-            faults: None,
+            row_errors: None,
             timed: false,
             computed: None,
             fingerprint: u128::from(NEXT.fetch_add(1, Ordering::Relaxed)),
@@ -61,9 +61,9 @@ impl Request {
     }
 
     /// Sets `on_error` and the recorder of skipped rows. A request with another policy is another request.
-    pub fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> Request {
+    pub fn with_on_error(mut self, on_error: OnError, row_errors: &RowErrors) -> Request {
         self.fingerprint = fingerprint(&(self.fingerprint, on_error));
-        self.faults = Some(faults.clone());
+        self.row_errors = Some(row_errors.clone());
         self
     }
 
@@ -133,7 +133,7 @@ mod tests {
         for (name, asked, inputs) in others {
             assert_ne!(print("head", &[1], &[7, 8]), print(name, asked, inputs));
         }
-        let with = |on_error| Request::new("filter", &1).with_on_error(on_error, &Faults::of("filter")).fingerprint;
+        let with = |on_error| Request::new("filter", &1).with_on_error(on_error, &RowErrors::of("filter")).fingerprint;
         assert_ne!(with(OnError::Null), with(OnError::Drop));
         assert_ne!(Request::unique("table").fingerprint, Request::unique("table").fingerprint);
     }

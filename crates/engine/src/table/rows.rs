@@ -3,7 +3,7 @@
 //! read, so a step that nobody reads back pays nothing for it. A row set that was handed out is immutable; the next
 //! edit copies the blocks that both share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use graph::{Moment, Moved, Step};
 use rowset::{Before, RowSet, Shifts};
@@ -11,6 +11,7 @@ use rowset::{Before, RowSet, Shifts};
 use crate::error::Error;
 use crate::table::settle::Settle;
 use crate::table::update::TableUpdate;
+use crate::threads::lock;
 
 /// A row set that remembers its previous state.
 pub struct LiveRows {
@@ -133,7 +134,7 @@ impl LiveRows {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.slot)
     }
 }
 

@@ -3,7 +3,7 @@
 //! It keeps its own copy of the watched table, made by nothing but the updates, and compares it
 //! with what the table says it is: all cells, at harness sizes, in every step.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::UInt32Array;
 use arrow_schema::Schema;
@@ -26,6 +26,7 @@ use crate::table::request::Request;
 use crate::table::rows::LiveRows;
 use crate::table::update::TableUpdate;
 use crate::table::view::View;
+use crate::threads::lock;
 
 /// Follows a table and checks every one of its updates.
 pub struct Watch {
@@ -290,10 +291,6 @@ fn follow(before: &Frame, now: &Frame, mirror: &mut Plain, update: &TableUpdate)
     }
     mirror.rows = rows;
     Ok(())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 //! path, and whether it may be interrupted.
 
 pub mod interrupt;
-mod lock;
 pub(crate) mod making;
 pub(crate) mod parallel;
 pub(crate) mod starting;
 
-pub(crate) use lock::lock;
+pub(crate) use graph::lock;

@@ -12,6 +12,7 @@ use graph::{FunctionScope, UpdateGraph, signals};
 use rowset::RowSet;
 
 use crate::threads::interrupt::Uninterrupted;
+use crate::threads::lock;
 use crate::threads::starting::Starting;
 
 /// Which of a graph's two pools.
@@ -66,7 +67,7 @@ pub fn shares<T>(mut list: &mut [T], lengths: impl IntoIterator<Item = usize>) -
 
 /// A share that is filled by one thread alone.
 pub fn of_share<'a, 'b, T>(share: &'a Mutex<&'b mut [T]>) -> std::sync::MutexGuard<'a, &'b mut [T]> {
-    share.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(share)
 }
 
 /// How many threads split work may use here.
@@ -151,7 +152,7 @@ impl Others {
 
     #[cold]
     fn sleep(&self, poll: signals::SignalPoll, none_left: impl Fn() -> bool) {
-        let lock = || self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock(&self.asleep);
         let mut asleep = lock();
         while !none_left() {
             *asleep = true;
@@ -182,7 +183,7 @@ fn spun(looks: usize, so: impl Fn() -> bool) -> bool {
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         if self.0.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let asleep = self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let asleep = lock(&self.0.asleep);
             if *asleep {
                 self.0.gone.notify_one();
             }
@@ -219,7 +220,7 @@ pub fn try_map<T: Sync, R: Send, E: Send>(
                 // All items before this one have been taken: the first error is among them.
                 next.store(items.len(), Ordering::Relaxed);
             }
-            *outcomes[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            *lock(&outcomes[index]) = Some(outcome);
         }
     });
     let taken = outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -249,10 +250,10 @@ impl<F: FnOnce() -> R, R> Once<F, R> {
     }
 
     fn run(&self) {
-        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let work = lock(&self.0).take();
         if let Some(work) = work {
             let done = work();
-            *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            *lock(&self.1) = Some(done);
         }
     }
 

@@ -13,7 +13,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
-use graph::{Moment, Moved};
+use graph::{Moment, Moved, lock};
 use rowset::RowSet;
 
 use super::blooms::Blooms;
@@ -75,7 +75,7 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 
     /// A page, or the claim to decode it and those after it of a column, which nobody holds or decodes, to `last`.

@@ -1,11 +1,12 @@
 //! Parquet out: row groups whose columns are encoded side by side.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
+use graph::lock;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
@@ -104,7 +105,7 @@ pub fn write<W: Write + Send>(
             let works = writers.into_iter().zip(leaves);
             let works: Vec<Mutex<Option<Work>>> = works.map(|work| Mutex::new(Some(work))).collect();
             let chunks = map(&works, |work| {
-                let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let work = lock(work).take();
                 let (mut writer, leaves) = work.expect("each is done once");
                 leaves.iter().try_for_each(|leaf| writer.write(leaf))?;
                 writer.close()

@@ -22,8 +22,8 @@ use super::target::{Held, LetGo, Pending, Weak, batch, rows_of};
 use super::viewport::{self, Viewport};
 use super::{Link, RemoteError};
 use crate::data_messages::DataMessage;
-use crate::lock::lock;
 use crate::race::{First, first};
+use graph::lock;
 
 /// Milliseconds between updates: as soon as there is one.
 const INTERVAL: i32 = 1;

@@ -17,13 +17,12 @@ use std::time::Duration;
 
 use arrow_schema::{Field, Schema};
 use engine::{Table, WeakTable};
-use graph::UpdateGraph;
+use graph::{UpdateGraph, lock};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 
 use crate::ipc::schema_of;
-use crate::lock::lock;
 use crate::race::{First, first};
 use crate::tickets::Named;
 use crate::tls::Trust;

@@ -26,10 +26,10 @@ use super::RemoteError;
 use crate::calls::{APPLICATION, CONFIG, FLIGHT};
 use crate::data_messages::DataMessages;
 use crate::frames::{framed, responses};
-use crate::lock::lock;
 use crate::proto::{Constants, Empty, FieldsChange, FlightData, FlightDescriptor, SchemaResult};
 use crate::sessions::PSK;
 use crate::tls::Trust;
+use graph::lock;
 
 /// How long a call of one answer may take, and the beginning of a connection.
 const CALL: Duration = Duration::from_secs(10);

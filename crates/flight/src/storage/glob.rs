@@ -1,7 +1,7 @@
 //! Patterns of names: `?` is any one character, `*` any number of them, `{a,b}` one of these.
 
 /// Patterns of which one is to match, at most.
-const MOST: usize = 64;
+const MOST_PATTERNS: usize = 64;
 
 /// A pattern; none if its braces say more than is looked for.
 pub(super) fn patterns(text: &str) -> Option<Vec<String>> {
@@ -16,7 +16,7 @@ pub(super) fn patterns(text: &str) -> Option<Vec<String>> {
                 waiting.extend(each.map(|one| format!("{}{one}{}", &text[..start], &text[end + 1..])));
             }
         }
-        if made.len() + waiting.len() > MOST {
+        if made.len() + waiting.len() > MOST_PATTERNS {
             return None;
         }
     }

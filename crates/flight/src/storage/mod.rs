@@ -18,10 +18,10 @@ use tonic::Status;
 use crate::context::{Context, blocking};
 use crate::frames::Answers;
 use crate::limits::Limits;
-use crate::lock::lock;
 use crate::proto::Empty;
 use crate::trouble::{internal, random};
 use folder::{Folder, UNFINISHED};
+use graph::lock;
 use messages::{FetchFile, FetchedFile, Item, ListItems, ListedItems, MoveItem, OfPath, SaveFile, SavedFile};
 
 /// Bytes of a path, and of one name in it.

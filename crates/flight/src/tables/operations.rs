@@ -210,8 +210,8 @@ fn columns(
     }
     let mut formulas = Formulas::new(method, &inputs[0]);
     let columns: Result<Vec<Expr>, Status> = of.texts.iter().map(|text| formulas.column(text)).collect();
-    let (turns, on_error, sequential) = (Vec::new(), OnError::default(), true);
-    let op = Op::Columns { columns: columns?, keep, turns, materialization, on_error, sequential };
+    let (orders, on_error, sequential) = (Vec::new(), OnError::default(), true);
+    let op = Op::Columns { columns: columns?, keep, orders, materialization, on_error, sequential };
     apply(op, formulas.call(), inputs).map_err(engine_error)
 }
 
@@ -219,7 +219,7 @@ fn filtered(predicates: Vec<Expr>, call: Call, inputs: &[Table]) -> Result<Table
     if predicates.is_empty() {
         return Ok(inputs[0].clone());
     }
-    let op = Op::Filter { predicates, turns: Vec::new(), on_error: OnError::default() };
+    let op = Op::Filter { predicates, orders: Vec::new(), on_error: OnError::default() };
     apply(op, call, inputs).map_err(engine_error)
 }
 
@@ -267,8 +267,8 @@ fn added(method: &str, texts: &[String]) -> Result<Option<Vec<(String, String)>>
 
 /// Columns that are computed as they are read.
 pub(crate) fn made_columns(columns: Vec<Expr>, keep: bool) -> Op {
-    let (turns, on_error, sequential) = (Vec::new(), OnError::default(), false);
-    Op::Columns { columns, keep, turns, materialization: Materialization::Lazy, on_error, sequential }
+    let (orders, on_error, sequential) = (Vec::new(), OnError::default(), false);
+    Op::Columns { columns, keep, orders, materialization: Materialization::Lazy, on_error, sequential }
 }
 
 /// A name that no column has.

@@ -53,7 +53,7 @@ fn found(of: &Seek, table: &Table) -> Result<i64, Status> {
     }
     let still = table.snapshot().map_err(engine_error)?;
     let predicates = vec![meaning(&condition(of)?, still.schema())?];
-    let op = Op::Filter { predicates, turns: Vec::new(), on_error: OnError::default() };
+    let op = Op::Filter { predicates, orders: Vec::new(), on_error: OnError::default() };
     let kept = apply(op, METHOD, std::slice::from_ref(&still)).map_err(engine_error)?;
     let (all, kept) = (still.rows().map_err(engine_error)?, kept.rows().map_err(engine_error)?);
     let at = all.positions_of(&kept).0;

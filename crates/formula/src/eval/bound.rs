@@ -53,14 +53,6 @@ impl Bound {
         &self.inputs
     }
 
-    /// The column of the schema that the expression passes on unchanged, if that is all it does.
-    pub fn passes_on(&self) -> Option<usize> {
-        match self.nodes[self.plan.root].op {
-            Op::Input(ordinal) => self.inputs.get(ordinal).copied(),
-            _ => None,
-        }
-    }
-
     /// Whether a function in it keeps state, so that its chunks must be evaluated one after the other.
     pub fn is_ordered(&self) -> bool {
         self.ordered

@@ -2,11 +2,12 @@
 
 mod forms;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use column::keys_of_rows;
+use graph::lock;
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyTuple};
@@ -251,7 +252,7 @@ impl RowSetIterator {
     }
 
     fn __next__(&self) -> Option<u64> {
-        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ahead = lock(&self.ahead);
         if ahead.keys.is_empty() {
             let mut keys = self.rows.iter();
             keys.advance_to(ahead.from?);

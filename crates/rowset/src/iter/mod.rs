@@ -43,12 +43,6 @@ impl RowSet {
         }
     }
 
-    /// The first keys of up to `parts` parts of about equal size: where parallel work may be cut.
-    pub fn split_points(&self, parts: usize) -> Vec<u64> {
-        let parts = (parts.max(1) as u64).min(self.len());
-        (0..parts).filter_map(|part| self.key_at(share(self.len(), part, parts))).collect()
-    }
-
     /// Up to `parts` sets of about equal size, in order, that make up this one.
     pub fn split(&self, parts: usize) -> Vec<RowSet> {
         let parts = (parts.max(1) as u64).min(self.len());

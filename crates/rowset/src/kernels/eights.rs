@@ -128,7 +128,7 @@ mod wide {
     /// Sorts eight keys that rise and then fall, or the other way round.
     #[inline]
     #[target_feature(enable = "sse4.2,popcnt")]
-    fn settle(keys: __m128i) -> __m128i {
+    fn merge_bitonic(keys: __m128i) -> __m128i {
         let other = _mm_shuffle_epi32::<0x4e>(keys);
         let keys = _mm_blend_epi16::<0xf0>(_mm_min_epu16(keys, other), _mm_max_epu16(keys, other));
         let other = _mm_shuffle_epi32::<0xb1>(keys);
@@ -143,7 +143,7 @@ mod wide {
     fn merge(left: __m128i, right: __m128i) -> (__m128i, __m128i) {
         let backwards = _mm_set_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
         let right = _mm_shuffle_epi8(right, backwards);
-        (settle(_mm_min_epu16(left, right)), settle(_mm_max_epu16(left, right)))
+        (merge_bitonic(_mm_min_epu16(left, right)), merge_bitonic(_mm_max_epu16(left, right)))
     }
 
     /// Writes the keys that are not the key in front of them, `last` being what came before.

@@ -12,7 +12,7 @@ pub(crate) const SLACK: usize = 128;
 const SHORTS: usize = 32;
 const INTS: usize = 16;
 /// A list so many times longer than what is taken out of it is copied in pieces.
-const FEW: usize = 8;
+const COPIED_SHARE: usize = 8;
 
 /// What a pass over both lists keeps.
 const EITHER: u8 = 0;
@@ -29,7 +29,7 @@ pub(crate) fn merge_shorts(op: Op, left: &[u16], right: &[u16], out: &mut [u16],
         Op::SymmetricDifference => zip_shorts::<ONE>(left, right, out),
         Op::Difference => {
             let gone = zip_shorts::<BOTH>(left, right, spare);
-            match gone < left.len() / FEW {
+            match gone < left.len() / COPIED_SHARE {
                 true => without(left, &spare[..gone], out),
                 false => zip_shorts::<ONE>(left, &spare[..gone], out),
             }
@@ -48,7 +48,7 @@ pub(crate) fn merge_ints(op: Op, left: &[u32], right: &[u32], out: &mut [u32], s
         Op::SymmetricDifference => zip_ints::<ONE>(left, right, out),
         Op::Difference => {
             let gone = zip_ints::<BOTH>(left, right, spare);
-            match gone < left.len() / FEW {
+            match gone < left.len() / COPIED_SHARE {
                 true => without(left, &spare[..gone], out),
                 false => zip_ints::<ONE>(left, &spare[..gone], out),
             }
@@ -238,22 +238,22 @@ fn sort_shorts(left: __m512i, right: __m512i) -> (__m512i, __m512i) {
         lanes
     };
     let left = _mm512_permutexvar_epi16(kernels::load_shorts(&BACKWARDS), left);
-    (settle_shorts(_mm512_min_epu16(left, right)), settle_shorts(_mm512_max_epu16(left, right)))
+    (merge_bitonic_shorts(_mm512_min_epu16(left, right)), merge_bitonic_shorts(_mm512_max_epu16(left, right)))
 }
 
 /// Sorts lanes that rise and then fall, or the other way round: partners ever nearer to each other.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
-fn settle_shorts(keys: __m512i) -> __m512i {
-    let settle = |keys, partners, upper| {
+fn merge_bitonic_shorts(keys: __m512i) -> __m512i {
+    let exchange = |keys, partners, upper| {
         let lower = _mm512_min_epu16(keys, partners);
         _mm512_mask_max_epu16(lower, upper, keys, partners)
     };
-    let keys = settle(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xffff_0000);
-    let keys = settle(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xff00_ff00);
-    let keys = settle(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xf0f0_f0f0);
-    let keys = settle(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xcccc_cccc);
-    settle(keys, _mm512_rol_epi32::<16>(keys), 0xaaaa_aaaa)
+    let keys = exchange(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xffff_0000);
+    let keys = exchange(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xff00_ff00);
+    let keys = exchange(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xf0f0_f0f0);
+    let keys = exchange(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xcccc_cccc);
+    exchange(keys, _mm512_rol_epi32::<16>(keys), 0xaaaa_aaaa)
 }
 
 #[inline]
@@ -261,20 +261,20 @@ fn settle_shorts(keys: __m512i) -> __m512i {
 fn sort_ints(left: __m512i, right: __m512i) -> (__m512i, __m512i) {
     let backwards = _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     let left = _mm512_permutexvar_epi32(backwards, left);
-    (settle_ints(_mm512_min_epu32(left, right)), settle_ints(_mm512_max_epu32(left, right)))
+    (merge_bitonic_ints(_mm512_min_epu32(left, right)), merge_bitonic_ints(_mm512_max_epu32(left, right)))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt,bmi1,bmi2")]
-fn settle_ints(keys: __m512i) -> __m512i {
-    let settle = |keys, partners, upper| {
+fn merge_bitonic_ints(keys: __m512i) -> __m512i {
+    let exchange = |keys, partners, upper| {
         let lower = _mm512_min_epu32(keys, partners);
         _mm512_mask_max_epu32(lower, upper, keys, partners)
     };
-    let keys = settle(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xff00);
-    let keys = settle(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xf0f0);
-    let keys = settle(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xcccc);
-    settle(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xaaaa)
+    let keys = exchange(keys, _mm512_shuffle_i64x2::<0x4e>(keys, keys), 0xff00);
+    let keys = exchange(keys, _mm512_shuffle_i64x2::<0xb1>(keys, keys), 0xf0f0);
+    let keys = exchange(keys, _mm512_shuffle_epi32::<0x4e>(keys), 0xcccc);
+    exchange(keys, _mm512_shuffle_epi32::<0xb1>(keys), 0xaaaa)
 }
 
 /// Words that hold keys, to the front of `kept`, and which they are; how many.

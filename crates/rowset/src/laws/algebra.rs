@@ -154,7 +154,7 @@ proptest! {
         }
         let parts = rows.split(3);
         prop_assert_eq!(RowSet::union_all(&parts), rows.clone());
-        prop_assert_eq!(rows.split_points(3), parts.iter().filter_map(RowSet::first).collect::<Vec<_>>());
+        prop_assert!(parts.iter().all(|part| part.len().abs_diff(rows.len() / 3) <= 1));
     }
 
     #[test]

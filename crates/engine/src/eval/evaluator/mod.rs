@@ -18,8 +18,8 @@ use rowset::RowSet;
 use self::piece::Piece;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::eval::schedule::{InTurn, Turn, in_turns};
-use crate::row_errors::Faults;
+use crate::eval::schedule::{ExecutionOrder, Scheduled, run_ordered};
+use crate::row_errors::RowErrors;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::handle::Table;
 use crate::table::request::Explain;
@@ -37,13 +37,13 @@ pub struct Evaluator {
     reads: Vec<String>,
     operation: String,
     plain: Option<usize>,
-    faults: Option<Faults>,
+    row_errors: Option<RowErrors>,
     /// As a predicate it asks whether there is a value at all.
     computes: bool,
     /// Whether it is known that it cannot fail.
     total: bool,
     reach: Dependencies,
-    turn: Turn,
+    order: ExecutionOrder,
     /// The start of the step, for what depends on the clock.
     now: AtomicI64,
 }
@@ -93,11 +93,11 @@ impl Evaluator {
             reads: reads(expression),
             operation: call.method.to_string(),
             plain: None,
-            faults: None,
+            row_errors: None,
             computes: false,
             total: expression.is_total(table.canonical()),
             reach,
-            turn: Turn::default(),
+            order: ExecutionOrder::default(),
             now: AtomicI64::new(0),
         })
     }
@@ -109,8 +109,8 @@ impl Evaluator {
 
     /// Passes over rows that cannot be computed: they are null, and noted. Functions that keep state may be called
     /// for such rows, and their neighbours, more than once.
-    pub fn with_on_error(&mut self, faults: &Faults) {
-        self.faults = Some(faults.clone());
+    pub fn with_on_error(&mut self, row_errors: &RowErrors) {
+        self.row_errors = Some(row_errors.clone());
     }
 
     /// The name of the column it makes.
@@ -139,7 +139,7 @@ impl Evaluator {
         if self.is_ordered() {
             how.push_str(", rows in order on one thread");
         }
-        if self.faults.is_some() {
+        if self.row_errors.is_some() {
             how.push_str(", passing over rows that fail");
         }
         let reach = &self.reach;
@@ -182,19 +182,19 @@ impl Evaluator {
         &self.reach
     }
 
-    /// Sets the turn: the evaluator's place in the execution order of the operation's expressions.
-    pub fn in_turn(self, turn: Turn) -> Evaluator {
-        Evaluator { turn, ..self }
+    /// Sets the evaluator's place in the execution order of the operation's expressions.
+    pub fn with_order(self, order: ExecutionOrder) -> Evaluator {
+        Evaluator { order, ..self }
     }
 
     /// Whether its rows are evaluated in order, on one thread.
     pub fn is_ordered(&self) -> bool {
-        self.turn.serial || self.bound.is_ordered() || (self.bound.leaves_order_open() && !self.turn.stateless)
+        self.order.serial || self.bound.is_ordered() || (self.bound.leaves_order_open() && !self.order.stateless)
     }
 
     /// How it stands to the others of the operation.
-    pub fn turn(&self) -> &Turn {
-        &self.turn
+    pub fn order(&self) -> &ExecutionOrder {
+        &self.order
     }
 
     /// Whether a function of the user stands in it.
@@ -246,7 +246,7 @@ impl Evaluator {
     /// Whether it may be evaluated over a batch of rows in the place of all: it reads nothing else, calls no function of the
     /// user, and a row that fails is an error.
     pub(crate) fn is_by_batch(&self) -> bool {
-        !self.needs_context() && !self.calls_host() && !self.is_ordered() && self.faults.is_none() && !self.computes
+        !self.needs_context() && !self.calls_host() && !self.is_ordered() && self.row_errors.is_none() && !self.computes
     }
 
     /// Whether it has a value in every row, whatever is in its columns.
@@ -320,11 +320,11 @@ impl Evaluator {
             Err(error) => error,
         };
         let interrupted = error.payload.as_ref().is_some_and(|payload| payload.0.is::<Interrupt>());
-        let Some(faults) = self.faults.as_ref().filter(|_| !interrupted) else {
+        let Some(row_errors) = self.row_errors.as_ref().filter(|_| !interrupted) else {
             return Err(self.at_row(rows, start, error));
         };
         if len == 1 {
-            faults.note(self.name.becomes(), rows.key_at(start as u64).unwrap_or_default(), error.to_string());
+            row_errors.note(self.name.becomes(), rows.key_at(start as u64).unwrap_or_default(), error.to_string());
             return Ok(R::absent(kind));
         }
         let half = |from: usize, len: usize| {
@@ -369,13 +369,13 @@ impl Evaluator {
     }
 }
 
-impl InTurn for Evaluator {
-    fn turn(&self) -> &Turn {
-        &self.turn
+impl Scheduled for Evaluator {
+    fn order(&self) -> &ExecutionOrder {
+        &self.order
     }
 
     fn is_exclusive(&self) -> bool {
-        self.is_ordered() && !self.turn.overlaps
+        self.is_ordered() && !self.order.overlaps
     }
 
     fn calls_host(&self) -> bool {
@@ -424,7 +424,7 @@ pub(crate) fn own_row_only(operation: &str, evaluators: &[Evaluator]) -> Result<
     }
 }
 
-/// Several expressions over the same rows: each column is read once, and each expression is in its turn.
+/// Several expressions over the same rows: each column is read once, and they run in their execution order.
 pub fn evaluate_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> Result<Vec<Chunk>, Error> {
     let pieces = pieces_of_all(evaluators, view, rows)?;
     pieces.into_iter().map(Chunk::joined).collect()
@@ -444,5 +444,5 @@ pub fn pieces_of_all(evaluators: &[&Evaluator], view: &View, rows: &RowSet) -> R
         }
         evaluator.pieces_of(&evaluator.bound, &cells, rows)
     };
-    in_turns(evaluators, run)
+    run_ordered(evaluators, run)
 }

@@ -73,13 +73,13 @@ impl Shared<Hearer> for Hall {
 }
 
 /// The listener that the engine calls on behalf of a hearer.
-struct Ear {
+struct TableListener {
     hall: Arc<Hall>,
     hearer: Arc<Hearer>,
     table: usize,
 }
 
-impl Listener for Ear {
+impl Listener for TableListener {
     fn on_update(&self, delivered: Arc<UpdateEvent>) {
         self.hall.with(|waiting| waiting.change(self.table, self.hearer.clone(), delivered));
     }
@@ -143,8 +143,8 @@ fn followed(tape: &mut Tape) -> Result<(), String> {
         if hearers.len() < 4 && tape.chance(120) {
             let columns: Vec<usize> = all.iter().copied().filter(|_| !tape.chance(60)).collect();
             let hearer = Arc::new(Hearer { rows: Mutex::new(rows_of(&table, &columns)), columns });
-            let ear = Ear { hall: hall.clone(), hearer: hearer.clone(), table: table.identity() };
-            let following = table.subscribe(Arc::new(ear), false).map_err(|error| error.to_string())?;
+            let listener = TableListener { hall: hall.clone(), hearer: hearer.clone(), table: table.identity() };
+            let following = table.subscribe(Arc::new(listener), false).map_err(|error| error.to_string())?;
             hearers.push((hearer, following));
             came += 1;
         }
@@ -194,7 +194,7 @@ fn written(followers: usize, steps: u64, text: impl Fn(u64) -> String) -> (Arc<H
     let following = (0..followers).map(|at| {
         let hearer =
             Arc::new(Hearer { columns: if at % 2 == 0 { vec![0, 1] } else { vec![1] }, rows: Mutex::default() });
-        table.subscribe(Arc::new(Ear { hall: hall.clone(), hearer, table: table.identity() }), false).unwrap()
+        table.subscribe(Arc::new(TableListener { hall: hall.clone(), hearer, table: table.identity() }), false).unwrap()
     });
     let following: Vec<Subscription> = following.collect();
     for step in 0..steps {

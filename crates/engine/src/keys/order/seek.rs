@@ -51,7 +51,7 @@ impl<K: Key> Order<K> {
             let (from, to) = self.words(hint.page);
             hint.slot = self.pages[hint.page].nearer(hint.slot, to - from, entry.key.word());
         }
-        hints.iter().zip(entries).for_each(|(hint, _)| self.pages[hint.page].ask(hint.slot));
+        hints.iter().zip(entries).for_each(|(hint, _)| self.pages[hint.page].prefetch_near(hint.slot));
         hints
     }
 

@@ -92,10 +92,10 @@ impl KeyRows {
     pub fn enter(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
         let mut batches = slots.chunks(BATCH);
-        let mut next = self.ask_heads(batches.next());
+        let mut next = self.prefetch_heads(batches.next());
         while let Some(batch) = next {
-            next = self.ask_heads(batches.next());
-            self.ask_lists(batch);
+            next = self.prefetch_heads(batches.next());
+            self.prefetch_lists(batch);
             batch.iter().zip(&mut rows).for_each(|(slot, row)| self.enter_one(*slot, row));
         }
     }
@@ -104,9 +104,9 @@ impl KeyRows {
     pub fn leave(&mut self, slots: &[u32], rows: &RowSet) {
         let mut rows = rows.iter();
         let mut batches = slots.chunks(BATCH);
-        let mut next = self.ask_heads(batches.next());
+        let mut next = self.prefetch_heads(batches.next());
         while let Some(batch) = next {
-            next = self.ask_heads(batches.next());
+            next = self.prefetch_heads(batches.next());
             let leaving: Vec<u64> = rows.by_ref().take(batch.len()).collect();
             self.prefetch_rows(batch, &leaving);
             batch.iter().zip(leaving).for_each(|(slot, row)| self.leave_one(*slot, row));
@@ -214,18 +214,18 @@ impl KeyRows {
 
     /// Prefetches the first and the last row of a slot.
     #[inline]
-    pub fn ask(&self, slot: u32) {
+    pub fn prefetch(&self, slot: u32) {
         prefetch(&self.heads[slot as usize]);
     }
 
     /// Prefetches the slots of a batch, and returns the batch.
-    fn ask_heads<'a>(&self, slots: Option<&'a [u32]>) -> Option<&'a [u32]> {
-        slots.into_iter().flatten().for_each(|slot| self.ask(*slot));
+    fn prefetch_heads<'a>(&self, slots: Option<&'a [u32]>) -> Option<&'a [u32]> {
+        slots.into_iter().flatten().for_each(|slot| self.prefetch(*slot));
         slots
     }
 
     /// Prefetches the ends of the lists to which full tails will be moved; a list without room is moved as well.
-    fn ask_lists(&self, slots: &[u32]) {
+    fn prefetch_lists(&self, slots: &[u32]) {
         for slot in slots {
             let head = &self.heads[*slot as usize];
             if let Form::List(size) = head.form

@@ -10,16 +10,16 @@ use crate::driver::attach::attach;
 use crate::driver::operation::{Input, Operation, Start};
 use crate::error::Error;
 use crate::ops::{Filter, Project};
-use crate::row_errors::{Fault, Faults, Journal, ORIGIN, SHOWN, batch, schema};
+use crate::row_errors::{Journal, ORIGIN, RowError, RowErrors, SHOWN, batch, schema};
 use crate::table::handle::Table;
 use crate::table::request::Request;
 use crate::table::settle::Settle;
 
 /// What went wrong in this one table.
-fn told_of(faults: &Faults, table: &Table) -> Result<Table, Error> {
-    let Some(graph) = table.graph().filter(|_| faults.is_live()) else { return fixed(&faults.kept()) };
+fn told_of(row_errors: &RowErrors, table: &Table) -> Result<Table, Error> {
+    let Some(graph) = table.graph().filter(|_| row_errors.is_live()) else { return fixed(&row_errors.kept()) };
     let errors = Journal::of(graph).table(graph)?;
-    let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(faults.origin() as i64)])?;
+    let mine = Expr::call(Function::Equal, vec![Expr::column(ORIGIN), Expr::literal(row_errors.origin() as i64)])?;
     let part = Part { filter: Filter::named("errors", &errors, &[mine])?, of: table.clone() };
     shown(&attach(&part, std::slice::from_ref(&errors))?)
 }
@@ -59,7 +59,7 @@ impl Table {
     /// The rows that this table could not compute, with the columns operation, column, row key, step and message. Live
     /// if the table is live; empty for a table without `on_error`.
     pub fn errors(&self) -> Result<Table, Error> {
-        self.request().faults.as_ref().map_or_else(|| fixed(&[]), |faults| told_of(faults, self))
+        self.request().row_errors.as_ref().map_or_else(|| fixed(&[]), |row_errors| told_of(row_errors, self))
     }
 }
 
@@ -80,10 +80,10 @@ fn shown(table: &Table) -> Result<Table, Error> {
     attach(&Project::of("errors", names)?, std::slice::from_ref(table))
 }
 
-fn fixed(faults: &[Fault]) -> Result<Table, Error> {
-    let batch = batch(faults)?;
+fn fixed(row_errors: &[RowError]) -> Result<Table, Error> {
+    let batch = batch(row_errors)?;
     let columns = batch.columns().iter().map(|column| vec![column.clone()]).collect();
-    shown(&crate::sources::from_chunks(schema(), columns, faults.len() as u64)?)
+    shown(&crate::sources::from_chunks(schema(), columns, row_errors.len() as u64)?)
 }
 
 #[cfg(test)]

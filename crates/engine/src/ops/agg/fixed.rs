@@ -19,9 +19,9 @@ const LOW_BITS: i32 = 41;
 /// Binary places that a batch may grow before the unit is too small.
 const SLACK: i32 = 3;
 /// Least exponent whose units are normal numbers.
-const LEAST: i32 = -880;
+const LEAST_EXPONENT: i32 = -880;
 /// Greatest exponent: values beyond it are summed in their own scale.
-const MOST: i32 = 959;
+const GREATEST_EXPONENT: i32 = 959;
 
 /// The unit, how full the words are, and room for a batch.
 #[derive(Default)]
@@ -43,7 +43,7 @@ struct Units {
 impl Units {
     /// For values up to 2^exponent.
     fn for_values_to(exponent: i32) -> Units {
-        let exponent = exponent.clamp(LEAST, MOST);
+        let exponent = exponent.clamp(LEAST_EXPONENT, GREATEST_EXPONENT);
         Units {
             limit: power_of_two(exponent),
             large: power_of_two(exponent - HIGH_BITS),

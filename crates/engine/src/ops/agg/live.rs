@@ -13,7 +13,7 @@ use rowset::{Before, RowSet};
 use super::chosen::FirstLast;
 use super::groups::Groups;
 use super::reading::GroupReads;
-use super::spec::{AggregationSpec, Cells, Wanted};
+use super::spec::{AggregationSpec, Cells, ReadRequest};
 use super::vacant::Vacant;
 use crate::driver::operation::Live;
 use crate::error::Error;
@@ -26,7 +26,7 @@ use crate::table::update::TableUpdate;
 use crate::table::view::View;
 
 /// The number of kept values that cost as much to read as one value that is computed from a group's state.
-const KEPT: u64 = 8;
+const KEPT_VALUE_COST: u64 = 8;
 /// Prefetch distance: the memory of a group is prefetched this many groups ahead.
 const AHEAD: usize = 32;
 
@@ -61,7 +61,8 @@ impl Live for AggregationLive {
         let slots = if self.blink {
             let added = &change.update().added;
             let kept = self.maker.kept_inputs();
-            let cells = Wanted { view: change.now(), rows: added, keys: true, inputs: &kept }.cells(&self.maker)?;
+            let cells =
+                ReadRequest { view: change.now(), rows: added, keys: true, inputs: &kept }.cells(&self.maker)?;
             self.enter(&cells, added)?
         } else {
             self.take_in(change)?
@@ -100,9 +101,9 @@ impl AggregationLive {
         let summed = if revalued { self.maker.inputs_beside(&changed) } else { Vec::new() };
 
         let (none, kept) = (RowSet::new(), self.maker.kept_inputs());
-        let of_all = |view, rows| Wanted { view, rows, keys: true, inputs: &kept };
-        let of_keys = |view, rows| Wanted { view, rows, keys: true, inputs: &[] };
-        let of_changed = |view, rows| Wanted { view, rows, keys: false, inputs: &summed };
+        let of_all = |view, rows| ReadRequest { view, rows, keys: true, inputs: &kept };
+        let of_keys = |view, rows| ReadRequest { view, rows, keys: true, inputs: &[] };
+        let of_changed = |view, rows| ReadRequest { view, rows, keys: false, inputs: &summed };
         let when = |needed: bool, rows| if needed { rows } else { &none };
         let [was_modified, modified] = [&modified_before.0, &update.modified];
         let read = GroupReads {
@@ -201,7 +202,7 @@ impl AggregationLive {
         let (mut gone, mut back, mut turned) = (Vec::new(), Vec::new(), Vec::new());
         for (at, slot) in touched.iter().enumerate() {
             if let Some(later) = touched.get(at + AHEAD) {
-                self.groups.ask(*later);
+                self.groups.prefetch(*later);
                 prefetch(&self.rows[*later as usize]);
             }
             let slot = *slot;
@@ -262,7 +263,8 @@ impl AggregationLive {
         let rows = RowSet::from_sorted_keys(&keys);
         let chosen = FirstLast::new(&slots);
         let keys = self.maker.keys.len();
-        let dear = self.maker.outputs().iter().map(|output| if output.picks() { 1 } else { KEPT }).sum::<u64>();
+        let dear =
+            self.maker.outputs().iter().map(|output| if output.picks() { 1 } else { KEPT_VALUE_COST }).sum::<u64>();
         let worth_it = rows.len() * dear >= GROUP_SPLIT_CELLS.rows() && self.maker.is_split(rows.len());
         let differing = crate::threads::parallel::try_map(worth_it, self.maker.outputs(), |at, output| {
             if output.kind == Aggregate::Freeze || self.blink && output.kind == Aggregate::First {

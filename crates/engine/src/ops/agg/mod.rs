@@ -60,7 +60,7 @@ pub(crate) use self::followed::{FOLLOWED, Followed};
 use self::groups::Groups;
 pub(crate) use self::listed::Listed;
 use self::live::AggregationLive;
-use self::spec::{AggregationSpec, Wanted};
+use self::spec::{AggregationSpec, ReadRequest};
 use self::standing::{named_columns, named_keys};
 pub(crate) use self::state::{Pair, Span, floats, from_integers, integers};
 pub(crate) use self::sum::mean_of;
@@ -74,7 +74,7 @@ use crate::keys::touched::Touched;
 use crate::ops::asked::{Asked, Expressions};
 use crate::ops::held::{HeldGroups, HowHeld};
 use crate::plan::standing::Standing;
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
 use crate::table::parts::Parts;
@@ -169,8 +169,8 @@ impl Aggregation {
     }
 
     /// Where the rows that it aggregates were passed over before it.
-    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> Aggregation {
-        self.request.faults = faults.map(Faults::sibling);
+    pub(crate) fn reporting_to(mut self, row_errors: Option<&RowErrors>) -> Aggregation {
+        self.request.row_errors = row_errors.map(RowErrors::sibling);
         self
     }
 
@@ -366,7 +366,7 @@ impl Operation for Aggregation {
         let mut held = self.held.as_ref().map(|how| HeldGroups::start(&self.request.name, how, table));
         let mut let_go = Vec::new();
         if let Some(held) = &mut held {
-            let keys = Wanted { view, rows: view.rows(), keys: true, inputs: &[] }.cells(&maker)?;
+            let keys = ReadRequest { view, rows: view.rows(), keys: true, inputs: &[] }.cells(&maker)?;
             let_go = held.begin(inputs, view.rows(), &groups.find(&keys.keys, keys.rows)?)?;
             if !held.keeps_results() {
                 std::mem::take(&mut let_go).into_iter().for_each(|slot| groups.let_go(slot));

@@ -1,7 +1,7 @@
 //! The cells that an update of an aggregation needs: all are read, in parallel on the graph's threads, before any group
 //! changes.
 
-use super::spec::{AggregationSpec, Cells, Wanted};
+use super::spec::{AggregationSpec, Cells, ReadRequest};
 use crate::error::Error;
 
 /// What an update reads: first what is wanted, then the cells.
@@ -20,7 +20,7 @@ pub(super) struct GroupReads<T> {
     pub(super) revalued: [T; 2],
 }
 
-impl GroupReads<Wanted<'_>> {
+impl GroupReads<ReadRequest<'_>> {
     /// Reads everything; in parallel, unless there is little to read or an input calls a user function.
     pub(super) fn read(self, spec: &AggregationSpec) -> Result<GroupReads<Cells>, Error> {
         let GroupReads { removed, added, rekeyed: [left, entered], moved, stayed, revalued: [old, new] } = self;

@@ -45,14 +45,14 @@ pub(crate) struct Cells {
 
 /// Which cells of which rows: the keys or not, and some inputs.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ReadRequest<'a> {
     pub(super) view: &'a View,
     pub(super) rows: &'a RowSet,
     pub(super) keys: bool,
     pub(super) inputs: &'a [usize],
 }
 
-impl Wanted<'_> {
+impl ReadRequest<'_> {
     /// The cells. Of no rows there are none, and a user function is not called.
     pub(super) fn cells(&self, spec: &AggregationSpec) -> Result<Cells, Error> {
         if self.rows.is_empty() {
@@ -114,7 +114,7 @@ impl AggregationSpec {
 
     /// Keys and kept inputs of the rows of a block that are left.
     pub(super) fn cells_of(&self, block: &mut Block, view: &View) -> Result<Cells, Error> {
-        let rows = block.settle();
+        let rows = block.compact();
         if rows == 0 {
             return Ok(Cells::default());
         }

@@ -6,7 +6,7 @@ use model::ops::{Aggregate as ReadRequest, Aggregator, Between, aggregate, total
 
 use super::*;
 use crate::driver::attach::attach;
-use crate::plan::{ColumnOptions, columns};
+use crate::plan::{ColumnOptions, InputColumns, columns};
 use crate::testing::{check_law, check_steps, table_of};
 
 fn aggregates(list: &[(&str, Aggregate, &str)]) -> Result<Vec<Expr>, Error> {
@@ -136,7 +136,12 @@ fn law_of_one_row_for_the_whole_table() {
             150,
             Compare::ByPosition,
             |table| {
-                columns("select", table, &aggregates(&asked)?, ColumnOptions { all: false, ..ColumnOptions::STORED })
+                columns(
+                    "select",
+                    table,
+                    &aggregates(&asked)?,
+                    ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED },
+                )
             },
             |input| totals(input, &wanted),
         );

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::keys::ordered::Still;
 use crate::ops::asked::Asked;
 use crate::plan::spec::Member;
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::sizes::WHERE_IN_PROBE_ROWS;
 use crate::table::change::Change;
 use crate::table::handle::Table;
@@ -63,8 +63,8 @@ impl WhereIn {
     }
 
     /// Sets the recorder of rows that an operation before this one skipped, for `errors()` of the result.
-    pub(crate) fn reporting_to(mut self, faults: Option<Faults>) -> WhereIn {
-        self.request.faults = faults;
+    pub(crate) fn reporting_to(mut self, row_errors: Option<RowErrors>) -> WhereIn {
+        self.request.row_errors = row_errors;
         self
     }
 

@@ -268,7 +268,7 @@ pub(super) struct DecimalSums {
 }
 
 /// As many nines as a decimal has digits.
-const MOST: i128 = 10_i128.pow(38) - 1;
+const GREATEST_DECIMAL: i128 = 10_i128.pow(38) - 1;
 
 impl Kernel for DecimalSums {
     type In = Option<i128>;
@@ -282,7 +282,7 @@ impl Kernel for DecimalSums {
     #[inline]
     fn step(&self, state: &mut Option<i128>, input: &Option<i128>) -> Result<Option<i128>, Fault> {
         if let Some(value) = input {
-            let sum = state.unwrap_or(0).checked_add(*value).filter(|sum| sum.abs() <= MOST);
+            let sum = state.unwrap_or(0).checked_add(*value).filter(|sum| sum.abs() <= GREATEST_DECIMAL);
             *state = Some(sum.ok_or(Fault::Beyond)?);
         }
         Ok(carried(*state, input.is_none(), self.null_at_null))

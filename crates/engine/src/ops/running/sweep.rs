@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::ops::made::{Made, Old};
 use crate::sizes::{GROUP_PART_ROWS, MARK_ROWS};
 use crate::table::view::View;
+use crate::threads::lock;
 use crate::threads::parallel;
 
 /// Parts that are read, and whose cells are compared, side by side.
@@ -160,7 +161,7 @@ impl<K: Kernel> Tracked<K> {
         parts: &[Taken<K::In>],
     ) -> Result<Vec<Vec<Mutex<Computed<K::Out>>>>, Error> {
         let outcomes = parallel::try_map(true, workers, |at, worker| {
-            let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut worker = lock(worker);
             Ok::<_, Error>(self.advance_all(&mut worker, at, parts))
         })?;
         let fault = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).min_by_key(|(row, _)| *row);
@@ -211,7 +212,7 @@ impl<K: Kernel> Tracked<K> {
         let (mut all, mut mask) = (vec![None; len], BooleanBufferBuilder::new(len));
         mask.append_n(len, false);
         for (items, made) in items.iter().zip(of_workers) {
-            let values = std::mem::take(&mut *made.lock().unwrap_or_else(PoisonError::into_inner));
+            let values = std::mem::take(&mut *lock(made));
             for (item, value) in items.iter().filter(|item| item.told).zip(values) {
                 all[item.at as usize] = value;
                 mask.set_bit(item.at as usize, true);

@@ -18,7 +18,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::stamps::stamps;
 use crate::plan::{Closing, Emit};
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -55,8 +55,8 @@ impl WindowResults {
     }
 
     /// Where the rows of windows were passed over before it.
-    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> WindowResults {
-        self.request.faults = faults.map(Faults::sibling);
+    pub(crate) fn reporting_to(mut self, row_errors: Option<&RowErrors>) -> WindowResults {
+        self.request.row_errors = row_errors.map(RowErrors::sibling);
         self
     }
 }

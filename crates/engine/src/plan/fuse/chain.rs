@@ -71,12 +71,12 @@ fn is_link(node: &Listed) -> bool {
         return false;
     }
     match &node.op {
-        Op::Filter { predicates, turns, on_error: OnError::Fail } => {
-            turns.is_empty() && predicates.iter().all(is_of_its_row)
+        Op::Filter { predicates, orders, on_error: OnError::Fail } => {
+            orders.is_empty() && predicates.iter().all(is_of_its_row)
         }
-        Op::Columns { columns, keep, turns, on_error: OnError::Fail, sequential: false, materialization } => {
+        Op::Columns { columns, keep, orders, on_error: OnError::Fail, sequential: false, materialization } => {
             let rows_stay = *keep || columns.iter().any(|column| !column.columns().is_empty());
-            let plain = *materialization != Materialization::Memoized && turns.is_empty();
+            let plain = *materialization != Materialization::Memoized && orders.is_empty();
             plain && rows_stay && columns.iter().all(is_of_its_row)
         }
         Op::Choose { .. } | Op::Drop { .. } | Op::Rename { .. } => true,
@@ -96,11 +96,11 @@ fn is_grouped(node: &Listed) -> bool {
         Op::Columns {
             columns,
             keep: false,
-            turns,
+            orders,
             on_error: OnError::Fail,
             sequential: false,
             materialization: Materialization::Stored,
-        } => turns.is_empty() && columns.iter().all(|one| one.is_aggregate() && aggregates_rows(one)),
+        } => orders.is_empty() && columns.iter().all(|one| one.is_aggregate() && aggregates_rows(one)),
         _ => false,
     }
 }

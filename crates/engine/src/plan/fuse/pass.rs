@@ -24,6 +24,7 @@ use crate::ops::{ComputedView, Filter};
 use crate::plan::apply::apply;
 use crate::plan::node::{Listed, Nodes};
 use crate::plan::op::Op;
+use crate::plan::spec::InputColumns;
 use crate::table::handle::Table;
 use crate::table::parts::Parts;
 use crate::table::request::Request;
@@ -94,7 +95,7 @@ impl Pass {
         }
         let total = |column: &&Expr| !column.is_total(self.table.canonical());
         let failing: Vec<String> = columns.iter().filter(total).map(Expr::output_name).collect::<Result<_, _>>()?;
-        let view = ComputedView::new(call, &self.table, columns, &[], keep)?;
+        let view = ComputedView::new(call, &self.table, columns, &[], InputColumns::kept(keep))?;
         self.table = attach(&view, std::slice::from_ref(&self.table))?;
         for name in failing {
             self.selection.compute(self.table.still_view(), self.table.column_index(&call.method, &name)?);
@@ -110,7 +111,7 @@ impl Pass {
             .map(|(at, key)| key.unaliased().clone().alias(key.hidden(first + at)))
             .collect();
         if !computed.is_empty() {
-            let view = ComputedView::new(&Call::from(&node.method), &self.table, &computed, &[], true)?;
+            let view = ComputedView::new(&Call::from(&node.method), &self.table, &computed, &[], InputColumns::Keep)?;
             self.table = attach(&view, std::slice::from_ref(&self.table))?;
         }
         if let Op::Aggregate { keys, .. } = &mut op {
@@ -137,7 +138,7 @@ impl Pass {
         let cells = made.iter().fold(0_u64, |sum, at| sum + column::types::width(table.column_type(*at)));
         limits::ask_rows(view.rows().len(), cells)?;
         let (rows, taken) = selection.rows(view.rows(), |block| {
-            let there = block.settle() > 0;
+            let there = block.compact() > 0;
             made.iter().filter(|_| there).map(|at| block.column(&view, *at)).collect::<Result<Vec<Chunk>, Error>>()
         })?;
         let pieces = pieces(made.len(), taken)?;

@@ -28,11 +28,11 @@ fn below(name: &str, value: i64) -> Expr {
 }
 
 fn filter(predicates: Vec<Expr>) -> Op {
-    Op::Filter { predicates, turns: Vec::new(), on_error: OnError::Fail }
+    Op::Filter { predicates, orders: Vec::new(), on_error: OnError::Fail }
 }
 
 fn kept(columns: Vec<Expr>, materialization: Materialization) -> Op {
-    Op::Columns { columns, keep: true, turns: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
+    Op::Columns { columns, keep: true, orders: Vec::new(), materialization, on_error: OnError::Fail, sequential: false }
 }
 
 fn columns(columns: Vec<Expr>) -> Op {
@@ -146,7 +146,7 @@ fn filters_columns_and_groups_are_one_pass() {
         let whole = Op::Columns {
             columns: vec![sum(col("x")), of(Aggregate::Count, col("v"), "c")],
             keep: false,
-            turns: Vec::new(),
+            orders: Vec::new(),
             materialization: Materialization::Stored,
             on_error: OnError::Fail,
             sequential: false,

@@ -11,6 +11,7 @@ use super::hidden::taken;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Aggregation;
+use crate::plan::spec::InputColumns;
 use crate::plan::standing::Standing;
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -68,7 +69,7 @@ pub(super) fn grouped(
     read.extend(keys.iter().zip(&names).map(of_key).chain(inputs.map(of_input)));
     let stored = read.iter().any(|one| one.stored);
     let (wide, read) = stage_inputs(call, table, &read, how, columns)?;
-    let faults = wide.request().faults.as_ref().filter(|_| stored).or(how.faults);
+    let row_errors = wide.request().row_errors.as_ref().filter(|_| stored).or(how.row_errors);
     let mut read = read.into_iter();
     let mut columns_of_keys = Vec::with_capacity(names.len());
     for (name, key) in names.into_iter().zip(&mut read) {
@@ -81,7 +82,7 @@ pub(super) fn grouped(
         }
     }
     let named: Vec<Expr> = parts.into_iter().map(|(name, part)| part.alias(name)).collect();
-    let grouped = Aggregation::named(&call.method, &wide, &keys, &named, standing, initial)?.reporting_to(faults);
+    let grouped = Aggregation::named(&call.method, &wide, &keys, &named, standing, initial)?.reporting_to(row_errors);
     let grouped = grouped.holding(held.map(|held| held.how(call, &wide)).transpose()?);
     let clock = held.and_then(Held::clock);
     let inputs: Vec<Table> = std::iter::once(&wide).chain(initial).chain(clock).cloned().collect();
@@ -90,7 +91,12 @@ pub(super) fn grouped(
         return Ok(grouped);
     }
     let over: Vec<Expr> = keys.into_iter().map(|(_, name)| Expr::column(name.as_str())).chain(over).collect();
-    columns(call, &grouped, &over, ColumnOptions { all: false, on_error, faults, ..ColumnOptions::STORED })
+    columns(
+        call,
+        &grouped,
+        &over,
+        ColumnOptions { own: InputColumns::Drop, on_error, row_errors, ..ColumnOptions::STORED },
+    )
 }
 
 /// Aggregates, and what is made of them.

@@ -7,14 +7,14 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::watermark::Closes;
 use crate::ops::{LateRows, OpenRows, WindowResults};
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::table::beside::Tallies;
 use crate::table::handle::Table;
 
 /// A table, and where rows were passed over before it.
 pub(super) struct Reported<'a> {
     pub(super) table: &'a Table,
-    pub(super) faults: Option<&'a Faults>,
+    pub(super) row_errors: Option<&'a RowErrors>,
 }
 
 /// What windows over a watermark stand on.
@@ -69,10 +69,10 @@ impl Gate {
 
     /// What is sent of windows that end by a column, so many nanoseconds after it.
     pub(super) fn sent(&self, call: &Call, windows: Reported<'_>, end: &str, after: i64) -> Result<Table, Error> {
-        let Reported { table: windows, faults } = windows;
+        let Reported { table: windows, row_errors } = windows;
         let end = windows.column_index(&call.method, end)?;
         let results = WindowResults::new(&call.method, end, after, self.how);
-        let results = results.reporting_to(faults);
+        let results = results.reporting_to(row_errors);
         call.attach(&results, &[windows.clone(), self.clock.clone()])
     }
 

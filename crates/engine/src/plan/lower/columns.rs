@@ -20,9 +20,11 @@ use super::time_sessions::time_sessions as sessions;
 use super::time_windows::time_windows as windows;
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::eval::schedule::Turn;
+use crate::eval::schedule::ExecutionOrder;
 use crate::ops::{Filter, Project};
-use crate::plan::spec::{Materialization, PivotOptions, RangeOptions, RollingOptions, SessionOptions, WindowOptions};
+use crate::plan::spec::{
+    InputColumns, Materialization, PivotOptions, RangeOptions, RollingOptions, SessionOptions, WindowOptions,
+};
 use crate::plan::standing::{Standing, StandingGroups};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -37,12 +39,17 @@ pub(in crate::plan) fn columns(
     expressions: &[Expr],
     how: ColumnOptions<'_>,
 ) -> Result<Table, Error> {
-    let ColumnOptions { kept, all, on_error, .. } = how;
+    let ColumnOptions { kept, own, on_error, .. } = how;
     if let Some((wide, read)) = with_row_keys(call, table, expressions)? {
         let made = columns(call, &wide, &read, how)?;
-        return if all { without_hidden(call, table, &made, expressions, None) } else { Ok(made) };
+        return if own == InputColumns::Keep {
+            without_hidden(call, table, &made, expressions, None)
+        } else {
+            Ok(made)
+        };
     }
-    if kept == Materialization::Stored && !all && one_row(expressions) && !table.attributes().blink {
+    if kept == Materialization::Stored && own == InputColumns::Drop && one_row(expressions) && !table.attributes().blink
+    {
         // One row for the whole table, of an empty one too: sums and counts are 0 there, everything else has no value.
         return composed(
             call,
@@ -56,7 +63,11 @@ pub(in crate::plan) fn columns(
     }
     if let Some((wide, read)) = planned(call, table, expressions, on_error, columns)? {
         let made = columns(call, &wide, &read, how)?;
-        return if all { without_hidden(call, table, &made, expressions, None) } else { Ok(made) };
+        return if own == InputColumns::Keep {
+            without_hidden(call, table, &made, expressions, None)
+        } else {
+            Ok(made)
+        };
     }
     computed(call, table, expressions, how)
 }
@@ -66,13 +77,13 @@ pub(in crate::plan) fn filtered(
     call: &Call,
     table: &Table,
     predicates: &[Expr],
-    turns: &[Turn],
+    orders: &[ExecutionOrder],
     on_error: OnError,
 ) -> Result<Table, Error> {
     let rest = |rest: &[Expr]| {
-        let nothing =
-            rest.iter().all(|one| *one == Expr::literal(true)) && turns.iter().all(|turn| *turn == Turn::default());
-        if nothing { Ok(table.clone()) } else { filtered(call, table, rest, turns, on_error) }
+        let nothing = rest.iter().all(|one| *one == Expr::literal(true))
+            && orders.iter().all(|order| *order == ExecutionOrder::default());
+        if nothing { Ok(table.clone()) } else { filtered(call, table, rest, orders, on_error) }
     };
     if let Some(kept) = members(call, predicates, rest)? {
         return Ok(kept);
@@ -80,14 +91,14 @@ pub(in crate::plan) fn filtered(
     let keyed = with_row_keys(call, table, predicates)?;
     let planned = || planned(call, table, predicates, on_error, columns);
     if let Some((wide, read)) = keyed.map_or_else(planned, |keyed| Ok(Some(keyed)))? {
-        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[], None);
+        return without_hidden(call, table, &filtered(call, &wide, &read, orders, on_error)?, &[], None);
     }
-    let own = Filter::in_turns(call, table, predicates, turns)?;
+    let own = Filter::ordered(call, table, predicates, orders)?;
     if !predicates.iter().any(Expr::needs_context) {
         return call.attach(&own.with_on_error(on_error), std::slice::from_ref(table));
     }
     if let Some((wide, read)) = windowed(call, table, predicates)? {
-        return without_hidden(call, table, &filtered(call, &wide, &read, turns, on_error)?, &[], None);
+        return without_hidden(call, table, &filtered(call, &wide, &read, orders, on_error)?, &[], None);
     }
     // The filter was judged all the same: an error names the predicate, not the column that it becomes. A predicate
     // that fails is null there, and null does not pass.
@@ -97,10 +108,10 @@ pub(in crate::plan) fn filtered(
         .map(|one| StagedExpr { becomes: None, expression: one.clone(), stored: one.needs_context() })
         .collect();
     let (wide, read) = stage_inputs(call, table, &read, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
-    let filter = Filter::in_turns(call, &wide, &read, turns)?.with_on_error(on_error);
+    let filter = Filter::ordered(call, &wide, &read, orders)?.with_on_error(on_error);
     let kept = call.attach(&filter, std::slice::from_ref(&wide))?;
     let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let project = Project::choose(&kept, &names)?.reporting_to(wide.request().faults.as_ref());
+    let project = Project::choose(&kept, &names)?.reporting_to(wide.request().row_errors.as_ref());
     call.attach(&project, std::slice::from_ref(&kept))
 }
 

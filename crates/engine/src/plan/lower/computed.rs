@@ -5,32 +5,37 @@ use formula::Expr;
 
 use crate::error::Error;
 use crate::eval::call::Call;
-use crate::eval::schedule::Turn;
-use crate::ops::view::{is_deep, refuse_turns};
+use crate::eval::schedule::ExecutionOrder;
+use crate::ops::view::{is_deep, refuse_order};
 use crate::ops::{ComputedView, Filter, LazyUpdate, Neighbours, Select};
-use crate::plan::spec::Materialization;
-use crate::row_errors::{Faults, OnError};
+use crate::plan::spec::{InputColumns, Materialization};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// How new columns are kept, besides their expressions.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnOptions<'a> {
     /// Who may run beside whom: one for each expression, or none.
-    pub turns: &'a [Turn],
+    pub orders: &'a [ExecutionOrder],
     /// What becomes of the values.
     pub kept: Materialization,
-    /// After the table's own columns; else only these.
-    pub all: bool,
+    /// Whether the table's own columns stand before the new ones.
+    pub own: InputColumns,
     /// What becomes of rows that cannot be computed.
     pub on_error: OnError,
     /// Whose rows they are, if the table is a step on the way to another.
-    pub faults: Option<&'a Faults>,
+    pub row_errors: Option<&'a RowErrors>,
 }
 
 impl ColumnOptions<'_> {
     /// Stored, after the table's own columns; a row that cannot be computed fails the table.
-    pub const STORED: ColumnOptions<'static> =
-        ColumnOptions { turns: &[], kept: Materialization::Stored, all: true, on_error: OnError::Fail, faults: None };
+    pub const STORED: ColumnOptions<'static> = ColumnOptions {
+        orders: &[],
+        kept: Materialization::Stored,
+        own: InputColumns::Keep,
+        on_error: OnError::Fail,
+        row_errors: None,
+    };
 }
 
 /// The planner of columns: what stands below it is handed it.
@@ -43,20 +48,20 @@ pub(super) fn computed(
     expressions: &[Expr],
     how: ColumnOptions<'_>,
 ) -> Result<Table, Error> {
-    let ColumnOptions { turns, kept, all, on_error, .. } = how;
+    let ColumnOptions { orders, kept, own, on_error, .. } = how;
     let input = std::slice::from_ref(table);
     match kept {
         Materialization::Stored => stored(call, table, expressions, how),
         Materialization::Lazy if on_error == OnError::Fail && !is_deep(table) => {
-            call.attach(&ComputedView::new(call, table, expressions, turns, all)?, input)
+            call.attach(&ComputedView::new(call, table, expressions, orders, own)?, input)
         }
         Materialization::Lazy => {
             // Refused what a view refuses, and then stored: reads do not go through ever more views.
-            ComputedView::new(call, table, expressions, turns, all)?;
+            ComputedView::new(call, table, expressions, orders, own)?;
             stored(call, table, expressions, how)
         }
         Materialization::Memoized => {
-            refuse_turns(&call.method, turns)?;
+            refuse_order(&call.method, orders)?;
             let lazy = LazyUpdate::new(call, table, expressions)?;
             if on_error == OnError::Fail { call.attach(&lazy, input) } else { stored(call, table, expressions, how) }
         }
@@ -64,27 +69,32 @@ pub(super) fn computed(
 }
 
 fn stored(call: &Call, table: &Table, expressions: &[Expr], how: ColumnOptions<'_>) -> Result<Table, Error> {
-    let ColumnOptions { turns, all, on_error, .. } = how;
+    let ColumnOptions { orders, own, on_error, .. } = how;
     let beside = expressions.iter().any(Expr::needs_context);
-    let start = |over: &Table, faults: Option<&Faults>| {
+    let start = |over: &Table, row_errors: Option<&RowErrors>| {
         let over = std::slice::from_ref(over);
         if beside {
-            let columns = Neighbours::new(call, &over[0], expressions, turns, all)?;
-            return call
-                .attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over);
+            let columns = Neighbours::new(call, &over[0], expressions, orders, own)?;
+            return call.attach(
+                &row_errors.into_iter().fold(columns, |made, row_errors| made.with_on_error(on_error, row_errors)),
+                over,
+            );
         }
-        let columns = Select::in_turns(call, &over[0], expressions, turns, all)?;
-        call.attach(&faults.into_iter().fold(columns, |made, faults| made.with_on_error(on_error, faults)), over)
+        let columns = Select::ordered(call, &over[0], expressions, orders, own)?;
+        call.attach(
+            &row_errors.into_iter().fold(columns, |made, row_errors| made.with_on_error(on_error, row_errors)),
+            over,
+        )
     };
     if on_error == OnError::Fail {
         return start(table, None);
     }
     if expressions.iter().all(|one| matches!(one.unaliased(), Expr::Column(_))) {
-        return start(table, how.faults.map(Faults::sibling).as_ref());
+        return start(table, how.row_errors.map(RowErrors::sibling).as_ref());
     }
-    let faults = how.faults.map_or_else(|| Faults::of(&call.method), Faults::sibling);
+    let row_errors = how.row_errors.map_or_else(|| RowErrors::of(&call.method), RowErrors::sibling);
     if on_error == OnError::Null {
-        return start(table, Some(&faults));
+        return start(table, Some(&row_errors));
     }
     if beside {
         return Err(Error::invalid(
@@ -93,9 +103,9 @@ fn stored(call: &Call, table: &Table, expressions: &[Expr], how: ColumnOptions<'
              change what the others read; use on_error=\"null\"",
         ));
     }
-    let computable = Filter::computable(call, table, expressions, &faults)?;
+    let computable = Filter::computable(call, table, expressions, &row_errors)?;
     let over = call.attach(&computable, std::slice::from_ref(table))?;
-    // Equal requests share that node, and then its faults.
-    let faults = over.request().faults.as_ref().unwrap_or(&faults).sibling();
-    start(&over, Some(&faults))
+    // Equal requests share that node, and then its row_errors.
+    let row_errors = over.request().row_errors.as_ref().unwrap_or(&row_errors).sibling();
+    start(&over, Some(&row_errors))
 }

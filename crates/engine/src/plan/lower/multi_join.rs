@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Concat, NaturalJoin, Project, meeting_type};
 use crate::plan::bounds::GroupBounds;
-use crate::plan::spec::{Keep, Matches};
+use crate::plan::spec::{InputColumns, Keep, Matches};
 use crate::table::handle::Table;
 
 /// The table of a join of several tables on columns that all of them have.
@@ -95,7 +95,7 @@ fn keys_of(call: &Call, input: &Table, on: &[String], meets: &[DataType], column
         Ok::<Expr, Error>(Expr::column(name.as_str()).cast(meet.clone(), true)?.alias(name.as_str()))
     };
     let cast = on.iter().zip(meets).map(cast).collect::<Result<Vec<_>, _>>()?;
-    columns(call, &chosen, &cast, ColumnOptions { all: false, ..ColumnOptions::STORED })
+    columns(call, &chosen, &cast, ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED })
 }
 
 #[cfg(test)]

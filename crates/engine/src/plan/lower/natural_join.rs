@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Aggregation, Filter, NaturalJoin, Project};
 use crate::plan::spec::Matches;
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// The table of a join; `on` as it was made with.
@@ -36,7 +36,7 @@ pub(in crate::plan) fn natural_join(
         return Err(Error::invalid(&call.method, message));
     }
     let nulls_equal = join.nulls_equal();
-    let joined = call.attach(&join.with_on_error(on_error, &Faults::of(&call.method)), &both)?;
+    let joined = call.attach(&join.with_on_error(on_error, &RowErrors::of(&call.method)), &both)?;
     if on_error == OnError::Null {
         return Ok(joined);
     }
@@ -59,6 +59,6 @@ pub(in crate::plan) fn natural_join(
     let few = Filter::named(&call.method, &counted, &[Expr::call(Function::Or, vec![none, one])?])?;
     let kept = call.attach(&few, std::slice::from_ref(&counted))?;
     let names: Vec<String> = joined.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let project = Project::choose(&kept, &names)?.reporting_to(joined.request().faults.as_ref());
+    let project = Project::choose(&kept, &names)?.reporting_to(joined.request().row_errors.as_ref());
     call.attach(&project, std::slice::from_ref(&kept))
 }

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{GroupedShift, NaturalJoin, Project, Sort};
 use crate::plan::spec::{Matches, Materialization, SortBy};
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// Aggregates of the same groups.
@@ -49,7 +49,7 @@ struct Running {
 }
 
 /// What is to be joined to a table before its expressions can be computed.
-struct Wanted {
+struct SubqueryPlan {
     /// The columns of the table.
     columns: Arc<Schema>,
     groups: Vec<Groups>,
@@ -80,7 +80,7 @@ pub(super) fn planned(
     let mut over: Vec<Expr> = expressions.iter().map(|one| one.unaliased().clone()).collect();
     let named = expressions.iter().filter_map(|one| one.output_column().ok()?.number());
     let next = named.map(|number| number + 1).chain([next_hidden(table.schema())]).max().unwrap_or_default();
-    let mut wanted = Wanted {
+    let mut subquery = SubqueryPlan {
         columns: table.canonical().clone(),
         groups: Vec::new(),
         neighbours: Vec::new(),
@@ -91,25 +91,25 @@ pub(super) fn planned(
     };
     // The innermost first: what stands inside an aggregate must be a column before.
     while over.iter().any(Expr::reads_groups) {
-        over = over.iter().map(|one| lifted(one, &mut wanted)).collect();
-        if let Some(error) = wanted.refused.take() {
+        over = over.iter().map(|one| lifted(one, &mut subquery)).collect();
+        if let Some(error) = subquery.refused.take() {
             return Err(Error::Formula { operation: (&*call.method).into(), error });
         }
-        for group in std::mem::take(&mut wanted.groups) {
-            wide = joined(call, &wide, &group, &mut wanted.next, columns)?;
+        for group in std::mem::take(&mut subquery.groups) {
+            wide = joined(call, &wide, &group, &mut subquery.next, columns)?;
         }
-        for group in std::mem::take(&mut wanted.neighbours) {
-            wide = shifted(call, &wide, &group, &mut wanted.next, columns)?;
+        for group in std::mem::take(&mut subquery.neighbours) {
+            wide = shifted(call, &wide, &group, &mut subquery.next, columns)?;
         }
-        for group in std::mem::take(&mut wanted.running) {
-            wide = ran(call, &wide, &group, &mut wanted.next, columns)?;
+        for group in std::mem::take(&mut subquery.running) {
+            wide = ran(call, &wide, &group, &mut subquery.next, columns)?;
         }
-        for (test, name) in std::mem::take(&mut wanted.sets) {
+        for (test, name) in std::mem::take(&mut subquery.sets) {
             if let Expr::InSet { input, set, nulls_equal } = &test {
-                wide = tested(call, &wide, input, set, *nulls_equal, &name, &mut wanted.next, columns)?;
+                wide = tested(call, &wide, input, set, *nulls_equal, &name, &mut subquery.next, columns)?;
             }
         }
-        wanted.columns = wide.canonical().clone();
+        subquery.columns = wide.canonical().clone();
     }
     let named = over.into_iter().zip(expressions).map(|(over, given)| Ok(over.alias(given.output_column()?)));
     Ok(Some((wide, named.collect::<Result<_, Error>>()?)))
@@ -121,7 +121,7 @@ pub(super) fn without_hidden(
     table: &Table,
     made: &Table,
     expressions: &[Expr],
-    faults: Option<&Faults>,
+    row_errors: Option<&RowErrors>,
 ) -> Result<Table, Error> {
     let mut names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
     for expression in expressions {
@@ -130,8 +130,8 @@ pub(super) fn without_hidden(
             names.push(name);
         }
     }
-    let faults = made.request().faults.as_ref().or(faults);
-    let project = Project::choose(made, &names)?.reporting_to(faults);
+    let row_errors = made.request().row_errors.as_ref().or(row_errors);
+    let project = Project::choose(made, &names)?.reporting_to(row_errors);
     call.attach(&project, std::slice::from_ref(made))
 }
 
@@ -190,33 +190,33 @@ fn is_column(expression: &Expr) -> bool {
 
 /// The expression with a column in place of each aggregate whose groups are columns already, and of each test for
 /// membership of what is one.
-fn lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
+fn lifted(expression: &Expr, subquery: &mut SubqueryPlan) -> Expr {
     let waits = expression.children().any(Expr::reads_tables);
     match expression {
         // A rank is in the order of the values: what these are made of is in the order of the rows.
         Expr::Over { input, window } if !waits && ranks(window) && input.reads_neighbours() => {
             let rows = Arc::new(Window { by: window.by.clone(), ..Window::default() });
-            Expr::Over { input: neighbours_lifted(input, &rows, wanted).into(), window: window.clone() }
+            Expr::Over { input: neighbours_lifted(input, &rows, subquery).into(), window: window.clone() }
         }
         Expr::Over { input, window }
             if !waits && (!window.by.is_empty() || window.is_ordered()) && input.reads_neighbours() =>
         {
-            Expr::Over { input: neighbours_lifted(input, window, wanted).into(), window: window.clone() }
+            Expr::Over { input: neighbours_lifted(input, window, subquery).into(), window: window.clone() }
         }
         Expr::Over { input, window } if !waits && window.runs.is_some() => {
-            runs_lifted(expression, input, window, wanted)
+            runs_lifted(expression, input, window, subquery)
         }
-        Expr::Over { input, window } if !waits => aggregated(input, window, wanted),
-        Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), wanted),
+        Expr::Over { input, window } if !waits => aggregated(input, window, subquery),
+        Expr::Aggregate { .. } if !waits => aggregated(expression, &Window::default(), subquery),
         Expr::InSet { input, nulls_equal, .. } if !input.reads_groups() => {
-            let name = expression.hidden(taken(&mut wanted.next));
+            let name = expression.hidden(taken(&mut subquery.next));
             let answer = answer(input, *nulls_equal, &name);
-            wanted.sets.push((expression.clone(), name));
+            subquery.sets.push((expression.clone(), name));
             answer
         }
         // What is over groups, or aggregates over groups, waits for what it reads.
-        Expr::Over { .. } | Expr::Aggregate { .. } => tables_lifted(expression, wanted),
-        other => other.map_children(&mut |child| lifted(child, wanted)),
+        Expr::Over { .. } | Expr::Aggregate { .. } => tables_lifted(expression, subquery),
+        other => other.map_children(&mut |child| lifted(child, subquery)),
     }
 }
 
@@ -225,39 +225,39 @@ fn ranks(window: &Window) -> bool {
 }
 
 /// As [`lifted`], except that an aggregate without `.over()` stays: it belongs to the groups of the enclosing window.
-fn tables_lifted(expression: &Expr, wanted: &mut Wanted) -> Expr {
+fn tables_lifted(expression: &Expr, subquery: &mut SubqueryPlan) -> Expr {
     expression.map_children(&mut |child| match child {
-        Expr::Over { .. } | Expr::InSet { .. } => lifted(child, wanted),
-        other if other.reads_tables() => tables_lifted(other, wanted),
+        Expr::Over { .. } | Expr::InSet { .. } => lifted(child, subquery),
+        other if other.reads_tables() => tables_lifted(other, subquery),
         other => other.clone(),
     })
 }
 
 /// The expression with a column in place of each `shift` within these groups, and of what is shifted if that is more than
 /// the row has: the innermost first, an aggregate of shifted values thereafter.
-fn neighbours_lifted(expression: &Expr, window: &Arc<Window>, wanted: &mut Wanted) -> Expr {
+fn neighbours_lifted(expression: &Expr, window: &Arc<Window>, subquery: &mut SubqueryPlan) -> Expr {
     let Expr::Call { function: Function::Shift { by }, args } = expression else {
-        return expression.map_children(&mut |child| neighbours_lifted(child, window, wanted));
+        return expression.map_children(&mut |child| neighbours_lifted(child, window, subquery));
     };
     match args.first() {
         Some(of) if of.reads_neighbours() => {
-            expression.map_children(&mut |child| neighbours_lifted(child, window, wanted))
+            expression.map_children(&mut |child| neighbours_lifted(child, window, subquery))
         }
-        Some(of) if of.is_aggregate() => expression.map_children(&mut |child| aggregated(child, window, wanted)),
+        Some(of) if of.is_aggregate() => expression.map_children(&mut |child| aggregated(child, window, subquery)),
         Some(of) if *by == 0 => of.clone(),
-        Some(of) => neighbour(expression, of, *by, window, wanted),
+        Some(of) => neighbour(expression, of, *by, window, subquery),
         None => expression.clone(),
     }
 }
 
 /// A column in place of what runs on within these groups, or what is made of several of them.
-fn runs_lifted(expression: &Expr, input: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
+fn runs_lifted(expression: &Expr, input: &Expr, window: &Window, subquery: &mut SubqueryPlan) -> Expr {
     let Some(runs) = window.runs else { return expression.clone() };
-    match runs::composed(input, window, &wanted.columns) {
+    match runs::composed(input, window, &subquery.columns) {
         Ok(Some(made)) => return made,
         Ok(None) => {}
         Err(error) => {
-            wanted.refused = Some(error);
+            subquery.refused = Some(error);
             return Expr::literal(formula::Literal::Null);
         }
     }
@@ -265,15 +265,15 @@ fn runs_lifted(expression: &Expr, input: &Expr, window: &Window, wanted: &mut Wa
         let with = Window { runs: known.window.runs, ..window.clone() };
         known.window == with && known.window.runs.is_some_and(|own| own.backward == runs.backward)
     };
-    let place = wanted.running.iter().position(in_one).unwrap_or_else(|| {
-        wanted.running.push(Running { window: window.clone(), parts: Vec::new() });
-        wanted.running.len() - 1
+    let place = subquery.running.iter().position(in_one).unwrap_or_else(|| {
+        subquery.running.push(Running { window: window.clone(), parts: Vec::new() });
+        subquery.running.len() - 1
     });
-    let parts = &mut wanted.running[place].parts;
+    let parts = &mut subquery.running[place].parts;
     if let Some((.., name)) = parts.iter().find(|(known, of, _)| known == input && *of == runs) {
         return Expr::column(name);
     }
-    let name = expression.hidden(taken(&mut wanted.next));
+    let name = expression.hidden(taken(&mut subquery.next));
     parts.push((input.clone(), runs, name.clone()));
     Expr::column(name)
 }
@@ -294,23 +294,23 @@ fn ran(call: &Call, table: &Table, group: &Running, next: &mut usize, columns: C
 }
 
 /// A column in place of a neighbour within these groups; equal ones are one column.
-fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, wanted: &mut Wanted) -> Expr {
+fn neighbour(expression: &Expr, of: &Expr, by: i64, window: &Arc<Window>, subquery: &mut SubqueryPlan) -> Expr {
     let order = if window.is_ordered() { window.order.clone() } else { Vec::new() };
     let own = Window { by: window.by.clone(), order, ..Window::default() };
     let own = match own.order.is_empty() {
         true => own,
         false => Window { descending: window.descending, nulls_last: window.nulls_last, ..own },
     };
-    let place = wanted.neighbours.iter().position(|known| known.window == own).unwrap_or_else(|| {
-        wanted.neighbours.push(Neighbours { window: own, parts: Vec::new() });
-        wanted.neighbours.len() - 1
+    let place = subquery.neighbours.iter().position(|known| known.window == own).unwrap_or_else(|| {
+        subquery.neighbours.push(Neighbours { window: own, parts: Vec::new() });
+        subquery.neighbours.len() - 1
     });
-    let parts = &mut wanted.neighbours[place].parts;
+    let parts = &mut subquery.neighbours[place].parts;
     if let Some((_, _, name)) = parts.iter().find(|(known, known_by, _)| (known, *known_by) == (of, by)) {
         return Expr::column(name);
     }
     let shown = Expr::Over { input: expression.clone().into(), window: window.clone() };
-    let name = shown.hidden(taken(&mut wanted.next));
+    let name = shown.hidden(taken(&mut subquery.next));
     parts.push((of.clone(), by, name.clone()));
     Expr::column(name)
 }
@@ -385,9 +385,9 @@ impl Hidden<'_> {
 }
 
 /// The expression with a column in place of each aggregate of these groups; equal ones are one column.
-fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
+fn aggregated(expression: &Expr, window: &Window, subquery: &mut SubqueryPlan) -> Expr {
     let Expr::Aggregate { kind, .. } = expression else {
-        return expression.map_children(&mut |child| aggregated(child, window, wanted));
+        return expression.map_children(&mut |child| aggregated(child, window, subquery));
     };
     // Only some ask which row comes before which.
     let asks =
@@ -398,11 +398,11 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
     } else {
         Window { by: window.by.clone(), ..Window::default() }
     };
-    let place = wanted.groups.iter().position(|known| known.window == window).unwrap_or_else(|| {
-        wanted.groups.push(Groups { window: window.clone(), parts: Vec::new() });
-        wanted.groups.len() - 1
+    let place = subquery.groups.iter().position(|known| known.window == window).unwrap_or_else(|| {
+        subquery.groups.push(Groups { window: window.clone(), parts: Vec::new() });
+        subquery.groups.len() - 1
     });
-    let parts = &mut wanted.groups[place].parts;
+    let parts = &mut subquery.groups[place].parts;
     if let Some(Expr::Alias(_, name)) = parts.iter().find(|part| part.unaliased() == expression) {
         return Expr::column(name);
     }
@@ -410,7 +410,7 @@ fn aggregated(expression: &Expr, window: &Window, wanted: &mut Wanted) -> Expr {
         true => expression.clone(),
         false => Expr::Over { input: expression.clone().into(), window: window.into() },
     };
-    let name = shown.hidden(taken(&mut wanted.next));
+    let name = shown.hidden(taken(&mut subquery.next));
     parts.push(expression.clone().alias(&name));
     Expr::column(name)
 }
@@ -472,7 +472,7 @@ mod tests {
     use model::ops::{Aggregate as Wanted, Aggregator, over};
 
     use super::*;
-    use crate::plan::{columns, filtered};
+    use crate::plan::{InputColumns, columns, filtered};
     use crate::testing::{any_table, check_law, check_steps, still_graph, table_of};
 
     fn of(kind: Aggregate, name: &str) -> Expr {
@@ -524,7 +524,12 @@ mod tests {
         );
         check_steps(
             |table| {
-                columns("select", table, &[sum("V").alias("s")], ColumnOptions { all: false, ..ColumnOptions::STORED })
+                columns(
+                    "select",
+                    table,
+                    &[sum("V").alias("s")],
+                    ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED },
+                )
             },
             "0 A 1 | 1 B 2",
             &[("+ 3 A 5", "~ 0 8")],

@@ -33,7 +33,7 @@ pub(super) fn pivot(
     for column in 0..nothing.width() {
         empty.push(view.read(column, view.rows())?);
     }
-    let faults = cells.request().faults.as_ref().filter(|_| on_error != OnError::Fail);
-    let pivot = Pivot::new(&call.method, &cells, how, values, empty)?.reporting_to(faults);
+    let row_errors = cells.request().row_errors.as_ref().filter(|_| on_error != OnError::Fail);
+    let pivot = Pivot::new(&call.method, &cells, how, values, empty)?.reporting_to(row_errors);
     call.attach(&pivot, std::slice::from_ref(&cells))
 }

@@ -33,14 +33,18 @@ pub(super) fn range_join(
         }
     }
     let (wide, named, over) = Parts::of(call, right, &[], expressions)?.staged(call, right, on_error, columns)?;
-    let faults = wide.request().faults.clone().filter(|_| !wide.same(right));
+    let row_errors = wide.request().row_errors.clone().filter(|_| !wide.same(right));
     let both = [left.clone(), wide];
-    let join = RangeJoin::new(&call.method, left, &both[1], how, &named)?.reporting_to(faults.as_ref());
+    let join = RangeJoin::new(&call.method, left, &both[1], how, &named)?.reporting_to(row_errors.as_ref());
     let joined = call.attach(&join, &both)?;
     if over.is_empty() {
         return Ok(joined);
     }
-    let made =
-        columns(call, &joined, &over, ColumnOptions { faults: faults.as_ref(), on_error, ..ColumnOptions::STORED })?;
+    let made = columns(
+        call,
+        &joined,
+        &over,
+        ColumnOptions { row_errors: row_errors.as_ref(), on_error, ..ColumnOptions::STORED },
+    )?;
     without_hidden(call, left, &made, expressions, None)
 }

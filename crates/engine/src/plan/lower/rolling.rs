@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{Project, Rolling};
 use crate::plan::spec::RollingOptions;
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// The columns of a table, then these expressions over aggregates of windows.
@@ -34,22 +34,24 @@ pub(super) fn rolling(
         }
     }
     let (wide, named, over) = Parts::of(call, table, &[], expressions)?.staged(call, table, on_error, columns)?;
-    let faults = wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
+    let row_errors =
+        wide.request().row_errors.as_ref().filter(|_| wide.width() > table.width()).map(RowErrors::sibling);
     let bare = RollingOptions { chosen: None, ..how.clone() };
     let made = call.attach(&Rolling::new(&call.method, &wide, &bare, &named)?, std::slice::from_ref(&wide))?;
-    let faults = faults.as_ref();
-    let last = ColumnOptions { on_error, faults, ..ColumnOptions::STORED };
+    let row_errors = row_errors.as_ref();
+    let last = ColumnOptions { on_error, row_errors, ..ColumnOptions::STORED };
     let made = if over.is_empty() { made } else { columns(call, &made, &over, last)? };
     if let Some(chosen) = &how.chosen {
         let place = |(held, name): &(String, String)| Ok((made.column_index(&call.method, held)?, name.clone()));
         let chosen = chosen.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
-        let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref().or(faults));
+        let project =
+            Project::of(&call.method, chosen)?.reporting_to(made.request().row_errors.as_ref().or(row_errors));
         return call.attach(&project, std::slice::from_ref(&made));
     }
     if over.is_empty() && wide.width() == table.width() {
         return Ok(made);
     }
-    without_hidden(call, table, &made, expressions, faults)
+    without_hidden(call, table, &made, expressions, row_errors)
 }
 
 /// The table with the aggregates of these windows beside its rows. `by` and `order` are columns.

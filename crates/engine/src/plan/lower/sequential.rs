@@ -15,6 +15,7 @@ use super::computed::ColumnOptions;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Project;
+use crate::plan::spec::InputColumns;
 use crate::table::handle::Table;
 
 /// Which columns are computed together, in order.
@@ -43,16 +44,16 @@ pub(in crate::plan) fn sequential(
 ) -> Result<Table, Error> {
     let mut made = table.clone();
     for batch in batches(expressions)? {
-        let faults = made.request().faults.clone().filter(|_| !made.same(table));
-        let turns = how.turns.get(batch.clone()).unwrap_or_default();
-        let how = ColumnOptions { turns, all: true, faults: faults.as_ref(), ..how };
+        let row_errors = made.request().row_errors.clone().filter(|_| !made.same(table));
+        let orders = how.orders.get(batch.clone()).unwrap_or_default();
+        let how = ColumnOptions { orders, own: InputColumns::Keep, row_errors: row_errors.as_ref(), ..how };
         made = columns(call, &made, &expressions[batch], how)?;
     }
-    if how.all {
+    if how.own == InputColumns::Keep {
         return Ok(made);
     }
     let names: Vec<String> = expressions.iter().map(Expr::output_name).collect::<Result<_, _>>()?;
-    let project = Project::chosen(&call.method, &made, &names)?.reporting_to(made.request().faults.as_ref());
+    let project = Project::chosen(&call.method, &made, &names)?.reporting_to(made.request().row_errors.as_ref());
     call.attach(&project, std::slice::from_ref(&made))
 }
 

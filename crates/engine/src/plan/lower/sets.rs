@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::{NaturalJoin, WhereIn};
 use crate::plan::spec::{Matches, Materialization, Member};
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// What stands behind a [`LiveSet`]: a table and its column.
@@ -88,13 +88,13 @@ pub(super) fn members(
         return Ok(None);
     }
     let mut kept = filtered(&rest)?;
-    let faults: Option<Faults> = kept.request().faults.clone();
+    let row_errors: Option<RowErrors> = kept.request().row_errors.clone();
     for Membership { column, set, nulls_equal, member, text } in found {
         let SetColumn(table, name) = column_of(call, &set)?;
         let both = [kept, table.clone()];
         let on = [(column, name.clone())];
         let request = WhereIn::new(&call.method, &both[0], &both[1], &on, member, nulls_equal)?;
-        kept = call.attach(&request.written(text).reporting_to(faults.clone()), &both)?;
+        kept = call.attach(&request.written(text).reporting_to(row_errors.clone()), &both)?;
     }
     Ok(Some(kept))
 }

@@ -19,7 +19,7 @@ use crate::eval::call::Call;
 use crate::ops::watermark::Closes;
 use crate::ops::{Project, Sessions};
 use crate::plan::spec::SessionOptions;
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// What the ends of a session are called in the result.
@@ -56,8 +56,8 @@ pub(super) fn time_sessions(
     let options = ColumnOptions { on_error: of_times, ..ColumnOptions::STORED };
     let there = Expr::call(Function::Time(Time::WindowStart), args)?.alias(&stamp);
     let mut wide = columns(call, table, &[there], options)?;
-    let faults = wide.request().faults.as_ref().map(Faults::sibling);
-    let options = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+    let row_errors = wide.request().row_errors.as_ref().map(RowErrors::sibling);
+    let options = ColumnOptions { on_error, row_errors: row_errors.as_ref(), ..ColumnOptions::STORED };
 
     // Keys that are computed are columns first: sessions and groups read the same ones.
     let (mut by, mut made) = (Vec::with_capacity(keys.len()), Vec::new());
@@ -95,14 +95,14 @@ pub(super) fn time_sessions(
         .collect::<Result<Vec<Expr>, Error>>()?;
     wanted.extend_from_slice(expressions);
     let mut made = grouped(call, &[&wide], &keys, &wanted, Which::default(), options, columns)?;
-    let faults = made.request().faults.clone();
+    let row_errors = made.request().row_errors.clone();
     if let Some(gate) = &gate {
-        let windows = Reported { table: &made, faults: faults.as_ref() };
+        let windows = Reported { table: &made, row_errors: row_errors.as_ref() };
         made = gate.sent(call, windows, BOUNDS[1], how.gap.saturating_add(1))?;
     }
     let shown = by.into_iter().map(|(_, name)| Ok(name)).chain(wanted.iter().map(Expr::output_name));
     let shown = shown.collect::<Result<Vec<String>, _>>()?;
-    let project = Project::choose(&made, &shown)?.reporting_to(faults.as_ref());
+    let project = Project::choose(&made, &shown)?.reporting_to(row_errors.as_ref());
     let made = call.attach(&project, std::slice::from_ref(&made))?;
     Ok(gate.map_or(made.clone(), |gate| gate.told(made)))
 }

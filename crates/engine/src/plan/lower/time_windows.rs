@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::eval::call::Call;
 use crate::ops::Explode;
 use crate::ops::watermark::Closes;
-use crate::plan::spec::{ExplodeOptions, Label, WindowOptions};
+use crate::plan::spec::{ExplodeOptions, InputColumns, Label, WindowOptions};
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
 
@@ -45,10 +45,10 @@ pub(super) fn time_windows(
     let of_times = if on_error == OnError::Fail { OnError::Fail } else { OnError::Drop };
     let options = ColumnOptions { on_error: of_times, ..ColumnOptions::STORED };
     let mut wide = columns(call, table, &[how.starts()?.alias(&name)], options)?;
-    let faults = wide.request().faults.as_ref().map(crate::row_errors::Faults::sibling);
+    let row_errors = wide.request().row_errors.as_ref().map(crate::row_errors::RowErrors::sibling);
     if let Some(gate) = &gate {
         let last = hidden("the last window");
-        let options = ColumnOptions { on_error: of_times, faults: faults.as_ref(), ..ColumnOptions::STORED };
+        let options = ColumnOptions { on_error: of_times, row_errors: row_errors.as_ref(), ..ColumnOptions::STORED };
         wide = columns(call, &wide, &[how.end(how.last_start()?)?.alias(&last)], options)?;
         let closes = Closes::Column(wide.column_index(&call.method, last.as_str())?, how.after_its_end());
         wide = gate.open(call, &wide, stamp, closes)?;
@@ -63,12 +63,12 @@ pub(super) fn time_windows(
         wide = call.attach(&Explode::new(&call.method, &wide, &options)?, std::slice::from_ref(&wide))?;
     }
     let by: Vec<Expr> = keys.iter().cloned().chain([Expr::column(&name).alias(stamp)]).collect();
-    let options = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+    let options = ColumnOptions { on_error, row_errors: row_errors.as_ref(), ..ColumnOptions::STORED };
     let mut made = grouped(call, &[&wide], &by, expressions, Which::default(), options, columns)?;
     if let Some(gate) = &gate {
         let end = ColumnName::hidden(taken(&mut next_hidden(made.schema())), None, format!("the end of {stamp:?}"));
         let ends = columns(call, &made, &[how.end(Expr::column(stamp))?.alias(&end)], ColumnOptions::STORED)?;
-        let windows = Reported { faults: made.request().faults.as_ref(), table: &ends };
+        let windows = Reported { row_errors: made.request().row_errors.as_ref(), table: &ends };
         made = gate.sent(call, windows, end.as_str(), how.after_its_end())?;
     } else if how.label == Label::Left && !how.boundaries {
         return Ok(made);
@@ -83,7 +83,7 @@ pub(super) fn time_windows(
     for expression in expressions {
         shown.push(Expr::column(expression.output_name()?.as_str()));
     }
-    let made = columns(call, &made, &shown, ColumnOptions { all: false, ..options })?;
+    let made = columns(call, &made, &shown, ColumnOptions { own: InputColumns::Drop, ..options })?;
     Ok(gate.map_or(made.clone(), |gate| gate.told(made)))
 }
 

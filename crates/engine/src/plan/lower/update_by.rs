@@ -19,7 +19,7 @@ use crate::eval::call::Call;
 use crate::ops::{Project, Running};
 use crate::plan::bounds::GroupBounds;
 use crate::plan::update_by::{Operator, OperatorKind, RunningKind};
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::handle::Table;
 
 /// The table with the columns that these operators make of these inputs.
@@ -68,17 +68,18 @@ pub(in crate::plan) fn update_by(
         staged_reset = staged_reset.map(|reset| computed_first(&reset, &mut hidden));
         wide = hidden.columns_as(call, table, ColumnOptions { on_error, ..ColumnOptions::STORED }, columns)?;
     }
-    let faults_of =
-        |wide: &Table| wide.request().faults.as_ref().filter(|_| wide.width() > table.width()).map(Faults::sibling);
+    let faults_of = |wide: &Table| {
+        wide.request().row_errors.as_ref().filter(|_| wide.width() > table.width()).map(RowErrors::sibling)
+    };
     if let Some(reset) = staged_reset.as_mut().filter(|_| on_error != OnError::Fail) {
         // Where it cannot be computed is known before rows are counted.
-        let (name, faults) = (reset.hidden(taken(&mut next)), faults_of(&wide));
-        let how = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+        let (name, row_errors) = (reset.hidden(taken(&mut next)), faults_of(&wide));
+        let how = ColumnOptions { on_error, row_errors: row_errors.as_ref(), ..ColumnOptions::STORED };
         wide = columns(call, &wide, &[over(reset, by)?.alias(&name)], how)?;
         *reset = Expr::column(name.as_str());
     }
-    let faults = faults_of(&wide);
-    let last = ColumnOptions { on_error, faults: faults.as_ref(), ..ColumnOptions::STORED };
+    let row_errors = faults_of(&wide);
+    let last = ColumnOptions { on_error, row_errors: row_errors.as_ref(), ..ColumnOptions::STORED };
     let (inputs, reset) = (&staged[..], staged_reset.as_ref());
     if let Some(reset) = reset {
         let name = reset.hidden(taken(&mut next));
@@ -105,7 +106,7 @@ pub(in crate::plan) fn update_by(
     if !values.is_empty() {
         made = columns(call, &made, &values, last)?;
     }
-    Ok(Held::told(held.as_ref(), in_order(call, table, &made, operators, &names, faults.as_ref())?))
+    Ok(Held::told(held.as_ref(), in_order(call, table, &made, operators, &names, row_errors.as_ref())?))
 }
 
 /// Which groups are held; of those whose rows come at the end alone.
@@ -204,7 +205,7 @@ fn in_order(
     made: &Table,
     operators: &[Operator],
     names: &[ColumnName],
-    faults: Option<&Faults>,
+    row_errors: Option<&RowErrors>,
 ) -> Result<Table, Error> {
     let own = table.schema().fields().iter().map(|field| field.name().clone());
     let behind = operators.iter().map(|operator| operator.output.clone());
@@ -219,6 +220,6 @@ fn in_order(
         Ok((made.column_index(&call.method, held)?, name.clone()))
     };
     let chosen = wanted.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
-    let project = Project::of(&call.method, chosen)?.reporting_to(made.request().faults.as_ref().or(faults));
+    let project = Project::of(&call.method, chosen)?.reporting_to(made.request().row_errors.as_ref().or(row_errors));
     call.attach(&project, std::slice::from_ref(made))
 }

@@ -156,7 +156,7 @@ pub(super) fn is_plain(plan: &Plan) -> bool {
 /// The predicates of a filter that nothing holds in its place: no function of the user, no other row, no policy for errors.
 fn movable_predicates(plan: &Plan) -> Option<&[Expr]> {
     match plan.op() {
-        Op::Filter { predicates, turns, on_error: OnError::Fail } if turns.is_empty() && is_plain(plan) => {
+        Op::Filter { predicates, orders, on_error: OnError::Fail } if orders.is_empty() && is_plain(plan) => {
             predicates.iter().all(is_of_its_row).then_some(predicates)
         }
         _ => None,
@@ -166,7 +166,7 @@ fn movable_predicates(plan: &Plan) -> Option<&[Expr]> {
 /// A filter of the same method and kind over another input.
 fn filter_like(filter: &Plan, predicates: Vec<Expr>, input: Plan) -> Plan {
     Plan::new(
-        Op::Filter { predicates, turns: Vec::new(), on_error: OnError::Fail },
+        Op::Filter { predicates, orders: Vec::new(), on_error: OnError::Fail },
         Arc::clone(filter.method()),
         vec![input],
     )

@@ -44,8 +44,8 @@ pub(super) fn passed_columns(node: &Plan, shapes: &mut Shapes) -> Option<HashMap
             passed.extend(names.iter().map(|(old, new)| (new.clone(), old.clone())));
             Some(passed)
         }
-        Op::Columns { columns, keep, turns, on_error: OnError::Fail, sequential: false, .. }
-            if turns.is_empty()
+        Op::Columns { columns, keep, orders, on_error: OnError::Fail, sequential: false, .. }
+            if orders.is_empty()
                 && columns.iter().all(is_of_its_row)
                 && shapes.are_total(&node.inputs()[0], columns) =>
         {

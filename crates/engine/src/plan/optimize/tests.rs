@@ -27,12 +27,12 @@ fn above(name: &str, value: i64) -> Expr {
 }
 
 fn filter(predicates: Vec<Expr>) -> Op {
-    Op::Filter { predicates, turns: Vec::new(), on_error: OnError::Fail }
+    Op::Filter { predicates, orders: Vec::new(), on_error: OnError::Fail }
 }
 
 fn columns(columns: Vec<Expr>, keep: bool) -> Op {
     let (materialization, on_error) = (Materialization::Stored, OnError::Fail);
-    Op::Columns { columns, keep, turns: Vec::new(), materialization, on_error, sequential: false }
+    Op::Columns { columns, keep, orders: Vec::new(), materialization, on_error, sequential: false }
 }
 
 fn twice(name: &str, becomes: &str) -> Expr {

@@ -59,8 +59,8 @@ fn smaller(plan: &Plan, wanted: &BTreeSet<String>, inputs: &[&Table], shapes: &m
     let unread = |one: &Expr| one.output_name().is_ok_and(|name| !wanted.contains(&name));
     let input = plan.inputs().first()?;
     match plan.op() {
-        Op::Columns { columns, keep, turns, materialization, on_error: OnError::Fail, sequential: false }
-            if turns.is_empty() && columns.iter().all(is_of_its_row) =>
+        Op::Columns { columns, keep, orders, materialization, on_error: OnError::Fail, sequential: false }
+            if orders.is_empty() && columns.iter().all(is_of_its_row) =>
         {
             // A column that replaces one of the input stays with its name: what is below it must not show through.
             let replaces =
@@ -75,7 +75,7 @@ fn smaller(plan: &Plan, wanted: &BTreeSet<String>, inputs: &[&Table], shapes: &m
             Some(Op::Columns {
                 columns,
                 keep,
-                turns: vec![],
+                orders: vec![],
                 materialization,
                 on_error: OnError::Fail,
                 sequential: false,

@@ -1,6 +1,6 @@
 //! The stored rows and columns of one node: sources and materializing operations write here.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::Schema;
@@ -14,6 +14,7 @@ use crate::sizes::{NEAR_ROWS, PARALLEL_CELLS};
 use crate::table::rows::LiveRows;
 use crate::table::settle::Settle;
 use crate::table::update::{ColumnSet, TableUpdate};
+use crate::threads::lock;
 
 #[cfg(test)]
 #[cfg(debug_assertions)]
@@ -81,7 +82,7 @@ struct SettleColumns {
 impl Settle for SettleColumns {
     fn settle(&self) {
         self.columns.iter().for_each(|column| column.settle());
-        let lost = std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner));
+        let lost = std::mem::take(&mut *lock(&self.lost));
         if !lost.freed_keys.is_empty() {
             let dead = FreedCells::new(&lost.freed_keys, &lost.left);
             self.columns.iter().for_each(|column| column.reclaim(&dead));
@@ -199,8 +200,7 @@ impl Columns {
             write(index, column)
         })?;
         // Set last: if a column could not be written, the cells of freed keys are still in use and must not be freed.
-        *self.lost.lock().unwrap_or_else(PoisonError::into_inner) =
-            Lost { freed_keys: column::freed_keys(&writes.removed.0, moves, &added), left: after };
+        *lock(&self.lost) = Lost { freed_keys: column::freed_keys(&writes.removed.0, moves, &added), left: after };
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::tree::function::Closed;
 use crate::tree::types::list_of;
 
 /// The most windows that may hold one time.
-const MOST: u64 = 1 << 16;
+const MOST_WINDOWS: u64 = 1 << 16;
 /// Nanoseconds of a day.
 const DAY: i64 = crate::eval::functions::civil::DAY;
 
@@ -84,9 +84,9 @@ impl Binder<'_> {
             c.refused(format!("closed must be \"left\", \"right\", \"both\" or \"none\", not \"{said_closed}\""))
         })?;
         let windows = Windows { every: step, period, offset, closed };
-        if windows.overlap() > MOST {
+        if windows.overlap() > MOST_WINDOWS {
             return Err(c.refused(format!(
-                "windows of \"{said_period}\" that begin every \"{}\" are about {} around each row, more than {MOST}",
+                "windows of \"{said_period}\" that begin every \"{}\" are about {} around each row, more than {MOST_WINDOWS}",
                 said[0],
                 windows.overlap()
             )));

@@ -17,8 +17,8 @@ pub(crate) struct Day {
 #[inline]
 pub(crate) fn day_of(days: i64) -> Day {
     // Where 32 bits suffice, Euclidean affine functions need no division (Neri and Schneider, 2022).
-    const NEAR: i64 = 500_000_000;
-    if (-NEAR..NEAR).contains(&days) { day_nearby(days as i32) } else { day_far(days) }
+    const DAYS_OF_32_BITS: i64 = 500_000_000;
+    if (-DAYS_OF_32_BITS..DAYS_OF_32_BITS).contains(&days) { day_nearby(days as i32) } else { day_far(days) }
 }
 
 #[inline]

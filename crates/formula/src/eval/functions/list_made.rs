@@ -66,7 +66,7 @@ fn concatenated(of_lists: Vec<bool>, element: DataType) -> Whole {
             }
             valid.push(whole);
             lengths.push(places.len() - from);
-            if places.len() > MOST {
+            if places.len() > MOST_ELEMENTS {
                 return Err(too_many(row));
             }
         }
@@ -81,7 +81,7 @@ fn as_stored(cells: &ArrayRef, element: &DataType) -> Result<ArrayRef, Failure> 
 }
 
 /// Elements of the lists of one slice of rows.
-const MOST: usize = i32::MAX as usize;
+const MOST_ELEMENTS: usize = i32::MAX as usize;
 
 fn too_many(row: usize) -> Failure {
     Failure { row, message: "lists of more than 2,147,483,647 elements".to_owned(), payload: None }
@@ -99,7 +99,7 @@ fn lengths(
         valid.push(length.is_some());
         lengths.push(length.unwrap_or(0));
         all = all.saturating_add(length.unwrap_or(0));
-        if all > MOST {
+        if all > MOST_ELEMENTS {
             return Err(too_many(row));
         }
     }

@@ -16,7 +16,7 @@ use crate::eval::node::failure;
 use crate::eval::node::{Failure, Whole};
 
 /// A list this short is compared value by value.
-const FEW: usize = 8;
+const SCANNED_VALUES: usize = 8;
 
 /// Whether each value is one of `items`, which are of `data_type` and none is null.
 ///
@@ -162,7 +162,7 @@ enum Set {
 
 impl Set {
     fn new(keys: Vec<u64>) -> Set {
-        if keys.len() <= FEW { Set::Few(keys) } else { Set::Many(keys.into_iter().collect()) }
+        if keys.len() <= SCANNED_VALUES { Set::Few(keys) } else { Set::Many(keys.into_iter().collect()) }
     }
 }
 
@@ -188,7 +188,8 @@ impl Texts {
         let is_short = |item: &usize| length(items.views()[*item]) <= MAX_INLINE_VIEW_LEN;
         let short: Vec<u128> = valid().filter(is_short).map(|item| items.views()[item]).collect();
         let long = valid().filter(|item| !is_short(item)).map(|item| items.value(item).into()).collect();
-        let short = if short.len() <= FEW { Short::Few(short) } else { Short::Many(short.into_iter().collect()) };
+        let short =
+            if short.len() <= SCANNED_VALUES { Short::Few(short) } else { Short::Many(short.into_iter().collect()) };
         Texts { short, long }
     }
 

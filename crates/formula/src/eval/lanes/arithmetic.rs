@@ -208,7 +208,7 @@ pub(crate) enum Math {
 }
 
 /// From here on the root of a square and one more is the number itself.
-const FAR: f64 = (1_u64 << 32) as f64;
+const ROOT_IS_ITSELF: f64 = (1_u64 << 32) as f64;
 
 /// Floats with the functions of [`Math`].
 pub(crate) trait Float: Number {
@@ -262,10 +262,10 @@ macro_rules! floats {
                 Math::Tanh => $native::tanh,
                 // Twice a number is no float where the number is among the greatest.
                 Math::Arcsinh => |a: $native| {
-                    if a.is_finite() && a.abs() > FAR as $native { (a.abs().ln() + LN_2 as $native).copysign(a) } else { a.asinh() }
+                    if a.is_finite() && a.abs() > ROOT_IS_ITSELF as $native { (a.abs().ln() + LN_2 as $native).copysign(a) } else { a.asinh() }
                 },
                 Math::Arccosh => |a: $native| {
-                    if a.is_finite() && a > FAR as $native { a.ln() + LN_2 as $native } else { a.acosh() }
+                    if a.is_finite() && a > ROOT_IS_ITSELF as $native { a.ln() + LN_2 as $native } else { a.acosh() }
                 },
                 Math::Arctanh => $native::atanh,
                 Math::Degrees => $native::to_degrees,

@@ -26,7 +26,7 @@ pub(super) fn edit_node<E: Entry, R>(
                     merge_around(entries, at);
                 }
             }
-            (result, own.settle())
+            (result, own.normalize())
         }
         Kids::Nodes(nodes) => {
             let entries_before = nodes[at].entries;
@@ -49,7 +49,7 @@ pub(super) fn edit_node<E: Entry, R>(
                 own.entries = own.entries - entries_before + entries;
                 return (result, None);
             }
-            (result, own.settle())
+            (result, own.normalize())
         }
     }
 }
@@ -135,7 +135,7 @@ impl<E: Entry> Node<E> {
     }
 
     /// Counts anew; if there are too many kids, keeps half and gives the others.
-    fn settle(&mut self) -> Option<Arc<Node<E>>> {
+    fn normalize(&mut self) -> Option<Arc<Node<E>>> {
         let sibling = match &mut self.kids {
             Kids::Entries(entries) if entries.len() > FANOUT => {
                 Some(Node::of_entries(entries.split_off(entries.len() / 2)))
@@ -181,7 +181,7 @@ pub(super) fn push_back<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>) 
             nodes.push(sibling);
         }
     }
-    own.settle()
+    own.normalize()
 }
 
 /// Hangs `other`, lower than `node`, in front of it; what does not fit comes back, to stand in front.
@@ -199,8 +199,8 @@ pub(super) fn push_front<E: Entry>(node: &mut Arc<Node<E>>, other: Arc<Node<E>>)
     {
         nodes.insert(0, in_front);
     }
-    // `settle` gives the higher half; here the lower half must come back.
-    own.settle().map(|higher| std::mem::replace(node, higher))
+    // `normalize` gives the higher half; here the lower half must come back.
+    own.normalize().map(|higher| std::mem::replace(node, higher))
 }
 
 fn of_some<E: Entry>(nodes: Vec<Arc<Node<E>>>) -> Option<Arc<Node<E>>> {

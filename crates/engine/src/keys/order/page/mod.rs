@@ -111,8 +111,8 @@ impl<K: Key> Page<K> {
         guess.saturating_add(steps(up)).saturating_sub(steps(down)).min(self.size() - 1)
     }
 
-    /// Asks for what a search near this slot will look at.
-    pub(super) fn ask(&self, slot: usize) {
+    /// Prefetches what a search near this slot will look at.
+    pub(super) fn prefetch_near(&self, slot: usize) {
         prefetch(&self.keys[slot]);
         prefetch(&self.ties[slot]);
         prefetch(&self.taken[slot / 64]);

@@ -8,8 +8,8 @@ use formula::{Aggregate, Expr, Frame, Function, Rolling};
 use crate::error::Error;
 use crate::ops::NaturalJoin;
 use crate::plan::{
-    ColumnOptions, Cumulative, GroupBounds, Matches, Materialization, Op, Operator, OperatorKind, RollingOptions,
-    RunningKind, aggregate, apply, columns, natural_join,
+    ColumnOptions, Cumulative, GroupBounds, InputColumns, Matches, Materialization, Op, Operator, OperatorKind,
+    RollingOptions, RunningKind, aggregate, apply, columns, natural_join,
 };
 use crate::row_errors::OnError;
 use crate::table::handle::Table;
@@ -161,7 +161,7 @@ fn law_of_what_runs_on() {
                 "select",
                 &tables[0],
                 &[Expr::column("g"), Expr::column("v")],
-                ColumnOptions { all: false, ..ColumnOptions::STORED },
+                ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED },
             )?;
             let kind = RunningKind::Cumulative { of: Cumulative::Sum, null_at_null: false };
             let operators = vec![Operator { output: "c".into(), kind: OperatorKind::Running(kind) }];
@@ -189,7 +189,7 @@ fn law_of_windows() {
                 "select",
                 &tables[0],
                 &[Expr::column("g"), Expr::column("v")],
-                ColumnOptions { all: false, ..ColumnOptions::STORED },
+                ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED },
             )?;
             let window = Rolling { frame: Frame::Rows { back: 1, ahead: 0 }, least: 1 };
             let how = RollingOptions { by: vec!["g".to_owned()], on: None, window, chosen: None };
@@ -241,8 +241,12 @@ fn law_of_second_matches() {
 fn law_of_lazy_columns() {
     let how = ColumnOptions { kept: Materialization::Memoized, on_error: OnError::Null, ..ColumnOptions::STORED };
     let build = |tables: &[Table]| {
-        let thin =
-            columns("select", &tables[0], &[Expr::column("v")], ColumnOptions { all: false, ..ColumnOptions::STORED })?;
+        let thin = columns(
+            "select",
+            &tables[0],
+            &[Expr::column("v")],
+            ColumnOptions { own: InputColumns::Drop, ..ColumnOptions::STORED },
+        )?;
         columns("lazy_update", &thin, &[narrow(Expr::column("v")).alias("n")], how)
     };
     run_law(&[any_table()], 100, build, |inputs, found| {

@@ -19,7 +19,7 @@ const SHARES: usize = 1 << SHARE_BITS;
 /// The longest run of zeros, and one.
 const LONGEST: usize = 64 - SHARE_BITS as usize + 1;
 /// So many hashes take as much room as the runs.
-const FEW: usize = SHARES / size_of::<u64>();
+const LISTED_HASHES: usize = SHARES / size_of::<u64>();
 
 /// Hashes of distinct values: as they are while they are few, then the longest run of zeros of each share.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl Accumulator for DistinctSketch {
         if let Some(runs) = &mut self.runs {
             DistinctSketch::note(runs, hash);
         } else if let Err(place) = self.few.binary_search(&hash) {
-            if self.few.len() == FEW {
+            if self.few.len() == LISTED_HASHES {
                 DistinctSketch::note(self.runs(), hash);
             } else {
                 self.few.insert(place, hash);
@@ -84,7 +84,7 @@ impl Accumulator for DistinctSketch {
     }
 
     fn pieces(&self) -> usize {
-        if self.runs.is_some() { FEW } else { self.few.capacity() }
+        if self.runs.is_some() { LISTED_HASHES } else { self.few.capacity() }
     }
 }
 

@@ -238,10 +238,10 @@ impl Groups {
         }
     }
 
-    /// Asks for what tells whether a group is present.
-    pub(crate) fn ask(&self, slot: u32) {
+    /// Prefetches what tells whether a group is present.
+    pub(crate) fn prefetch(&self, slot: u32) {
         match (&self.picks, &self.counts) {
-            (Some(picks), _) => picks.ask(slot),
+            (Some(picks), _) => picks.prefetch(slot),
             (None, Some(counts)) => column::kernels::prefetch(&counts[slot as usize]),
             (None, None) => {}
         }

@@ -4,7 +4,7 @@ use arrow_array::Array;
 use rowset::RowSet;
 
 use super::super::loading::BulkLoad;
-use super::super::spec::{AggregationSpec, Wanted};
+use super::super::spec::{AggregationSpec, ReadRequest};
 use super::Groups;
 use crate::error::Error;
 use crate::eval::block::Block;
@@ -59,10 +59,10 @@ impl Groups {
                 if self.enter_masked(spec, view, &mut block)? {
                     return Ok(());
                 }
-                part = if self.picks.is_some() { block.rows() } else { RowSet::flat(block.settle() as u64) };
+                part = if self.picks.is_some() { block.rows() } else { RowSet::flat(block.compact() as u64) };
                 spec.cells_of(&mut block, view)?
             }
-            None => Wanted { view, rows: &part, keys: true, inputs: &spec.kept_inputs() }.cells(spec)?,
+            None => ReadRequest { view, rows: &part, keys: true, inputs: &spec.kept_inputs() }.cells(spec)?,
         };
         if cells.rows == 0 {
             return Ok(());

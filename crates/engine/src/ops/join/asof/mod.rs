@@ -260,7 +260,7 @@ impl AsofLive {
         if let Some(left) = &mut self.left {
             let keys = entered.keys().to_vec();
             for batch in entered.placed().chunks(ASOF_BATCH.get()) {
-                left.ask_places(batch);
+                left.prefetch_inserts(batch);
                 for &(slot, stamp, position) in batch {
                     let (key, tag) = (keys[position as usize], matched[position as usize]);
                     left[slot].insert(Entry { stamp, key, tag });

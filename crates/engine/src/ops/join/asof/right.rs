@@ -49,7 +49,7 @@ impl AsofLive {
         if !gone.0.is_empty() {
             let rows = self.rows_leaving(Side::Right, change.before(), &gone.0)?;
             for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
-                self.right.ask_searched(batch);
+                self.right.prefetch_searches(batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot].remove(stamp, key);
                     dirty.push((slot, stamp, 0));
@@ -81,7 +81,7 @@ impl AsofLive {
         if !fresh.is_empty() {
             let rows = self.rows_entered(Side::Right, change.now(), &fresh)?;
             for batch in rows.by_group(self.right.slots()).chunks(ASOF_BATCH.get()) {
-                self.right.ask_places(batch);
+                self.right.prefetch_inserts(batch);
                 for &(slot, stamp, key) in batch {
                     self.right[slot].insert(Entry { stamp, key, tag: () });
                     dirty.push((slot, stamp, 0));
@@ -110,8 +110,8 @@ impl AsofLive {
         dirty.dedup();
         let mut reached: Option<(u32, u64)> = None;
         for batch in dirty.chunks(ASOF_BATCH.get()) {
-            left.ask_searched(batch);
-            self.right.ask_searched(batch);
+            left.prefetch_searches(batch);
+            self.right.prefetch_searches(batch);
             for &(slot, stamp, _) in batch {
                 let line = &mut left[slot];
                 let right = &self.right[slot];
@@ -180,10 +180,10 @@ impl AsofLive {
                 prefetch(&left[slot]);
             }
             if let Some(slot) = next(at + 2 * AHEAD) {
-                left[slot].ask_chunks();
+                left[slot].prefetch_chunks();
             }
             if let Some((slot, stamp, _)) = rows.get(at + AHEAD) {
-                left[*slot].ask_stamps(*stamp);
+                left[*slot].prefetch_stamps(*stamp);
             }
             let (from, to) = if how.strategy == Strategy::Backward {
                 (stamp, how.reach.around(stamp).1)
@@ -195,7 +195,7 @@ impl AsofLive {
         let mut matched = Vec::with_capacity(rows.len());
         for (at, (&(slot, stamp, key), &(place, to))) in rows.iter().zip(&places).enumerate() {
             if let Some(((slot, ..), (place, _))) = rows.get(at + AHEAD).zip(places.get(at + AHEAD)) {
-                left[*slot].ask_at(*place);
+                left[*slot].prefetch_at(*place);
             }
             for (at, row, tag) in left[slot].from(place) {
                 if tag == key {

@@ -124,7 +124,7 @@ impl AsofLive {
             Vec::new()
         };
         for batch in rows.placed().chunks(ASOF_BATCH.get()) {
-            self.right.ask_searched(batch);
+            self.right.prefetch_searches(batch);
             for (slot, stamp, position) in batch {
                 let mut unknown = Place::UNKNOWN;
                 let hint = hints.get_mut(*slot as usize).unwrap_or(&mut unknown);

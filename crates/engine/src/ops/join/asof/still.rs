@@ -140,7 +140,10 @@ impl AsofSpec {
         for from in (0..stamps.len()).step_by(ASOF_BATCH.get()) {
             let to = (from + ASOF_BATCH.get()).min(stamps.len());
             if slots.is_some() {
-                (from..to).map(slot_of).filter(|slot| *slot != NO_SLOT).for_each(|slot| lines.ask(slot, hints));
+                (from..to)
+                    .map(slot_of)
+                    .filter(|slot| *slot != NO_SLOT)
+                    .for_each(|slot| lines.prefetch_search(slot, hints));
             }
             for row in from..to {
                 let slot = slot_of(row);
@@ -174,8 +177,8 @@ impl Lines {
         StillLine { stamps: &self.stamps[own.clone()], rows: &self.rows[own] }
     }
 
-    /// Asks for where the next search of a group begins.
-    fn ask(&self, slot: u32, hints: &[u32]) {
+    /// Prefetches where the next search of a group begins.
+    fn prefetch_search(&self, slot: u32, hints: &[u32]) {
         let hint = match hints[slot as usize] {
             UNKNOWN => 0,
             hint => hint as usize,

@@ -131,7 +131,7 @@ impl Matching {
         let outer = self.stands_alone(self.lead);
         let mut leading = found.rows.iter();
         for batch in found.slots.chunks(BATCH) {
-            batch.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| others.ask(*slot));
+            batch.iter().filter(|slot| **slot != NO_SLOT).for_each(|slot| others.prefetch(*slot));
             for (slot, row) in batch.iter().zip(&mut leading) {
                 if pairs.is_full() {
                     return;

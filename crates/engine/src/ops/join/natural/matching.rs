@@ -65,18 +65,18 @@ impl NaturalLive {
 
     /// Whether the left rows of this key are skipped under `on_error`: reported, and without a match.
     pub(super) fn passes_over(&self, slot: u32) -> bool {
-        self.faults.is_some() && self.matches == Matches::Error && self.right().is_several(slot)
+        self.row_errors.is_some() && self.matches == Matches::Error && self.right().is_several(slot)
     }
 
     /// Whether a left row with several matches fails the table.
     pub(super) fn refuses_several(&self) -> bool {
-        self.faults.is_none() && matches!(self.matches, Matches::Error | Matches::One)
+        self.row_errors.is_none() && matches!(self.matches, Matches::Error | Matches::One)
     }
 
     /// Reports a left row with several matches.
     pub(super) fn note(&self, slot: u32, key: u64) {
-        if let Some(faults) = &self.faults {
-            faults.note(None, key, self.several(slot));
+        if let Some(row_errors) = &self.row_errors {
+            row_errors.note(None, key, self.several(slot));
         }
     }
 
@@ -139,7 +139,7 @@ impl NaturalLive {
 
     /// Precomputes the match of each key slot if the right side never changes. A lookup then reads one word per slot
     /// instead of the slot's rows.
-    pub(super) fn settle_right(&mut self) {
+    pub(super) fn freeze_matches(&mut self) {
         if self.is_stored() {
             return;
         }
@@ -147,7 +147,7 @@ impl NaturalLive {
             Matches::Error | Matches::One if self.right().is_several(slot) => SEVERAL,
             _ => self.pick(slot),
         };
-        self.settled = Some((0..self.right().slots() as u32).map(pick).collect());
+        self.frozen = Some((0..self.right().slots() as u32).map(pick).collect());
     }
 
     /// Looks up the match of each left row without storing the rows on the left side. Used when the right side never
@@ -155,15 +155,15 @@ impl NaturalLive {
     pub(super) fn look_up(&self, view: &View, rows: &RowSet) -> Result<Vec<u64>, Error> {
         let (keys, entered) = self.keys.joinable(Side::Left, view, rows)?;
         let mut slots = Vec::new();
-        if let Some(settled) = &self.settled {
+        if let Some(frozen) = &self.frozen {
             let mut matched = Vec::with_capacity(entered.len() as usize);
             while matched.len() < entered.len() as usize {
                 let (from, len) = (matched.len(), PROBE_BATCH_ROWS.get().min(entered.len() as usize - matched.len()));
                 let keys: Vec<Chunk> = keys.iter().map(|cells| cells.slice(from, len)).collect();
                 self.keys.slots_of(&keys, &mut slots);
-                matched.extend(slots.iter().map(|slot| settled.get(*slot as usize).copied().unwrap_or(NO_ROW)));
+                matched.extend(slots.iter().map(|slot| frozen.get(*slot as usize).copied().unwrap_or(NO_ROW)));
                 while let Some(at) = matched[from..].iter().position(|row| *row == SEVERAL) {
-                    if self.faults.is_none() {
+                    if self.row_errors.is_none() {
                         return Err(self.second_match(slots[at]));
                     }
                     self.note(slots[at], entered.key_at((from + at) as u64).unwrap_or_default());
@@ -270,8 +270,8 @@ impl NaturalLive {
             let mut rows = found.rows.iter();
             for batch in found.slots.chunks(BATCH) {
                 for slot in batch.iter().filter(|slot| **slot != NO_SLOT) {
-                    matches.ask(*slot);
-                    left.ask(*slot);
+                    matches.prefetch(*slot);
+                    left.prefetch(*slot);
                 }
                 for (slot, key) in batch.iter().zip(&mut rows) {
                     if *slot != NO_SLOT && self.pick_of(matches, *slot) == key {

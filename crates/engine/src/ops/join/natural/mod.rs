@@ -25,7 +25,7 @@ use crate::driver::operation::{Input, Live, Operation, Start};
 use crate::error::Error;
 use crate::ops::asked::Asked;
 use crate::plan::spec::Matches;
-use crate::row_errors::{Faults, OnError};
+use crate::row_errors::{OnError, RowErrors};
 use crate::table::change::Change;
 use crate::table::handle::Table;
 use crate::table::parts::Attributes;
@@ -40,7 +40,7 @@ pub struct NaturalJoin {
     added: Vec<(usize, String)>,
     matches: Matches,
     nulls_equal: bool,
-    faults: Option<Faults>,
+    row_errors: Option<RowErrors>,
     /// What the error of a second match calls the right table.
     called: String,
     /// What the error of a second match says to do.
@@ -77,7 +77,7 @@ impl NaturalJoin {
             added,
             matches,
             nulls_equal,
-            faults: None,
+            row_errors: None,
             called: "the right table".to_owned(),
             remedy: if matches == Matches::One { EXACTLY_ONE } else { ONE_OF_SEVERAL },
         })
@@ -96,9 +96,9 @@ impl NaturalJoin {
     }
 
     /// Sets `on_error`: a left row with several matches, where at most one is allowed, gets none and is reported.
-    pub(crate) fn with_on_error(mut self, on_error: OnError, faults: &Faults) -> NaturalJoin {
-        self.request = self.request.with_on_error(on_error, faults);
-        self.faults = Some(faults.clone());
+    pub(crate) fn with_on_error(mut self, on_error: OnError, row_errors: &RowErrors) -> NaturalJoin {
+        self.request = self.request.with_on_error(on_error, row_errors);
+        self.row_errors = Some(row_errors.clone());
         self
     }
 
@@ -124,7 +124,7 @@ impl Operation for NaturalJoin {
         let mut live = NaturalLive {
             matches: self.matches,
             operation: self.request.name.clone(),
-            faults: self.faults.clone(),
+            row_errors: self.row_errors.clone(),
             called: self.called.clone(),
             remedy: self.remedy,
             // The left rows of a key are needed when its right rows change, and to free a key that no row has any more.
@@ -132,11 +132,11 @@ impl Operation for NaturalJoin {
             keys: JoinKeys::new(&self.on, self.nulls_equal, right.table.is_live(), true),
             left_width: left.table.width(),
             added: self.added.iter().map(|(column, _)| *column).collect(),
-            settled: None,
+            frozen: None,
             index: None,
         };
         live.keys.load(Side::Right, &right.view, right.view.rows())?;
-        live.settle_right();
+        live.freeze_matches();
         let matched = live.start(&left.view)?;
         live.check(&(0..live.keys.slots() as u32).collect::<Vec<_>>())?;
         let counters =
@@ -164,7 +164,7 @@ impl Operation for NaturalJoin {
 struct NaturalLive {
     matches: Matches,
     operation: String,
-    faults: Option<Faults>,
+    row_errors: Option<RowErrors>,
     called: String,
     remedy: &'static str,
     /// The right rows of each key, and the left ones unless the right side never changes.
@@ -172,7 +172,7 @@ struct NaturalLive {
     left_width: usize,
     added: Vec<usize>,
     /// The match of each key slot, if the right side never changes.
-    settled: Option<Vec<u64>>,
+    frozen: Option<Vec<u64>>,
     index: Option<StoredMatches>,
 }
 

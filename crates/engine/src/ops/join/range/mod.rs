@@ -42,7 +42,7 @@ use crate::keys::timeline::Timeline;
 use crate::ops::agg::{FOLLOWED, Followed, Listed};
 use crate::ops::asked::{Asked, Expressions};
 use crate::plan::spec::RangeOptions;
-use crate::row_errors::Faults;
+use crate::row_errors::RowErrors;
 use crate::sizes::{RANGE_PAIRS, RANGE_ROWS};
 use crate::table::handle::Table;
 use crate::table::parts::{Attributes, Parts};
@@ -93,8 +93,8 @@ impl RangeJoin {
     }
 
     /// Where the right rows that it aggregates were passed over before it.
-    pub(crate) fn reporting_to(mut self, faults: Option<&Faults>) -> RangeJoin {
-        self.request.faults = faults.map(Faults::sibling);
+    pub(crate) fn reporting_to(mut self, row_errors: Option<&RowErrors>) -> RangeJoin {
+        self.request.row_errors = row_errors.map(RowErrors::sibling);
         self
     }
 }

@@ -1,7 +1,0 @@
-//! Locks that a panic of another thread does not take away: what they guard is whole after each statement.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
