@@ -655,7 +655,7 @@ def test_names_that_lead_nowhere(tmp_path: Path) -> None:
         tf.table({"a": [1]}).write_csv(tmp_path)
     with pytest.raises(ValueError, match="separator is one ASCII character"):
         tf.read_csv(b"a", separator="::")
-    with pytest.raises(tf.errors.SchemaError, match='no column "z"'):
+    with pytest.raises(tf.errors.ColumnNotFoundError, match='no column "z"'):
         tf.read_csv(b"a,b\n1,2\n", columns=["z"])
 
 

@@ -114,7 +114,7 @@ def test_names_are_columns_then_the_callers_variables(t: tf.Table) -> None:
     narrow = tf.table({"N": [1]}).select(tf.col("N").cast(tf.Int8))
     small = 1
     assert narrow.update("A = N + small", "B = N + 1").dtypes == [tf.Int8, tf.Int64, tf.Int8]
-    with pytest.raises(ColumnNotFoundError, match='valid columns: "N"'):
+    with pytest.raises(ColumnNotFoundError, match='the columns are "N"'):
         narrow.update("A = N + smal")
     # What is no value is no variable.
     module = threading

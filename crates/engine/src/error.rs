@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use formula::NoColumn;
+
 /// An error of a call, or the reason a table failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message beside each variant says what its fields are")]
 pub enum Error {
-    #[error("{operation}: no column {name:?}{}; the columns are {}", suggestion(.nearest), list(.valid))]
-    ColumnNotFound { operation: String, name: String, valid: Vec<String>, nearest: Option<String> },
+    #[error("{operation}: {missing}")]
+    ColumnNotFound { operation: String, missing: NoColumn },
     #[error("{operation}: {message}")]
     Schema { operation: String, message: String },
     #[error("{operation}: column {name:?} would appear twice; rename one of them (alias, suffix, \"New = Old\")")]
@@ -109,29 +111,16 @@ impl Location {
     }
 }
 
-/// Names of so many bytes are not compared with others.
-const LONGEST_COMPARED: usize = 256;
-
 impl Error {
     /// A column that is not in the schema, with the nearest name there is.
     pub fn no_column<'a>(operation: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Error {
-        let mut valid: Vec<String> = valid.into_iter().map(str::to_owned).collect();
-        // A name beyond any that was meant has no neighbour, and to look for one takes the square of its length.
-        let far = |candidate: &str| match name.len().max(candidate.len()) {
-            LONGEST_COMPARED.. => usize::MAX,
-            _ => distance(name, candidate),
-        };
-        valid.sort_by_cached_key(|candidate| far(candidate));
-        let nearest = valid.first().filter(|best| far(best) <= name.chars().count().div_ceil(2)).cloned();
-        Error::ColumnNotFound { operation: operation.into(), name: name.into(), valid, nearest }
+        Error::ColumnNotFound { operation: operation.into(), missing: NoColumn::new(name, valid) }
     }
 
     /// Names the operation the user called, where the error came from a lower floor.
     pub fn in_operation(self, name: &str) -> Error {
         match self {
-            Error::ColumnNotFound { name: column, valid, nearest, .. } => {
-                Error::ColumnNotFound { operation: name.into(), name: column, valid, nearest }
-            }
+            Error::ColumnNotFound { missing, .. } => Error::ColumnNotFound { operation: name.into(), missing },
             Error::Formula { error, .. } => Error::Formula { operation: name.into(), error },
             Error::Column { error, .. } => Error::Column { operation: name.into(), error },
             Error::Resource { message, .. } => Error::Resource { operation: name.into(), message },
@@ -213,33 +202,4 @@ impl From<arrow_schema::ArrowError> for Error {
             _ => Error::Internal { operation, message },
         }
     }
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default()
-}
-
-fn list(names: &[String]) -> String {
-    const SHOWN: usize = 30;
-    let mut text = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(", … ({} in all)", names.len()));
-    }
-    if names.is_empty() { "none".into() } else { text }
-}
-
-/// Edits between two names, upper and lower case alike counted half as far by being compared folded.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use formula::NoColumn;
+
 /// An error of a file that is read or written.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the message beside each variant says what its fields are")]
@@ -16,6 +18,8 @@ pub enum Error {
     Record { path: String, line: u64, name: Option<String>, message: String },
     #[error("{path}: {message}")]
     Schema { path: String, message: String },
+    #[error("{path}: {missing}")]
+    NoColumn { path: String, missing: NoColumn },
     #[error("{0}")]
     Options(String),
     #[error("{path}: {exhausted}")]
@@ -48,6 +52,11 @@ impl Error {
 
     pub(crate) fn schema(path: &str, message: impl Into<String>) -> Error {
         Error::Schema { path: path.to_owned(), message: message.into() }
+    }
+
+    /// A column that is asked for and that the file does not have.
+    pub(crate) fn no_column<'a>(path: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Error {
+        Error::NoColumn { path: path.to_owned(), missing: NoColumn::new(name, valid) }
     }
 
     pub(crate) fn exhausted(path: &str) -> impl FnOnce(limits::Exhausted) -> Error {

@@ -99,8 +99,7 @@ fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&Sc
     let names: Vec<&str> = found.fields().iter().map(|field| field.name().as_str()).collect();
     let field = |name: &str| {
         let field = found.field_with_name(name).ok();
-        let field =
-            field.ok_or_else(|| Error::schema(path, format!("no column {name:?}; the columns are {names:?}")))?;
+        let field = field.ok_or_else(|| Error::no_column(path, name, names.iter().copied()))?;
         Ok::<_, Error>(Field::new(field.name(), field.data_type().clone(), true))
     };
     let fields: Vec<Field> = match (fixed, &options.columns) {

@@ -102,10 +102,10 @@ impl Partitions {
     /// The places of the columns that are wanted, in their order.
     fn chosen(path: &str, schema: &SchemaRef, wanted: Option<&[String]>) -> Result<Vec<usize>, Error> {
         let Some(wanted) = wanted else { return Ok((0..schema.fields().len()).collect()) };
-        let names = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
+        let names = || schema.fields().iter().map(|field| field.name().as_str());
         let at = |name: &String| {
             let at = schema.index_of(name).ok();
-            at.ok_or_else(|| Error::schema(path, format!("no column {name:?}; the columns are {:?}", names())))
+            at.ok_or_else(|| Error::no_column(path, name, names()))
         };
         wanted.iter().map(at).collect()
     }

@@ -2,21 +2,15 @@
 
 use thiserror::Error;
 
+use crate::missing::NoColumn;
 use crate::tree::payload::Payload;
 
 /// An expression that cannot be bound to a table's columns.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Error {
     /// A name that is no column.
-    #[error("no column \"{name}\"{}; valid columns: {}", suggestion(.nearest), listed(.valid))]
-    UnknownColumn {
-        /// The name asked for.
-        name: String,
-        /// The columns there are, nearest name first.
-        valid: Vec<String>,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-    },
+    #[error("{0}")]
+    UnknownColumn(NoColumn),
     /// A function that does not take these types.
     #[error("{function} does not take {}: {advice}", .types.join(" and "))]
     Type {
@@ -126,96 +120,4 @@ pub struct RowError {
     pub expression: String,
     /// What a function of the host wants back: its own exception.
     pub payload: Option<Payload>,
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |name| format!(", did you mean \"{name}\"?"))
-}
-
-fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 20;
-    let mut text = names.iter().take(SHOWN).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    if names.is_empty() {
-        text.push_str("none");
-    }
-    text
-}
-
-/// The error of a name that is none of `valid`, which it lists nearest first.
-pub(crate) fn unknown_column<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Error {
-    // A name beyond any that was meant is not compared: it costs time and has no neighbour.
-    let distance = |other: &str| if name.len().max(other.len()) > 256 { usize::MAX } else { edits(name, other) };
-    // Columns that an operation made for itself are nobody's to name.
-    let valid = valid.filter(|other| !crate::tree::name::is_hidden(other));
-    let mut ranked: Vec<(usize, &str)> = valid.map(|other| (distance(other), other)).collect();
-    ranked.sort_by_key(|(distance, _)| *distance);
-    let close = tolerated(name);
-    let nearest = ranked.first().filter(|(distance, _)| *distance <= close).map(|(_, other)| (*other).to_owned());
-    Error::UnknownColumn {
-        name: name.to_owned(),
-        valid: ranked.iter().map(|(_, other)| (*other).to_owned()).collect(),
-        nearest,
-    }
-}
-
-/// The one of `valid` that was probably meant.
-pub(crate) fn nearest<'a>(name: &str, valid: impl Iterator<Item = &'a str>) -> Option<String> {
-    const LONGEST: usize = 64;
-    if name.len() > LONGEST {
-        return None;
-    }
-    let ranked = valid.filter(|other| other.len() <= LONGEST).map(|other| (edits(name, other), other));
-    let (distance, other) = ranked.min_by_key(|(distance, other)| (*distance, *other))?;
-    (distance <= tolerated(name)).then(|| other.to_owned())
-}
-
-/// How many edits away a name may be and still be meant.
-fn tolerated(name: &str) -> usize {
-    let length = name.chars().count();
-    (length / 3).max(1).min(length.saturating_sub(1))
-}
-
-/// Edits from one name to another (Damerau: two swapped letters are one edit); case does not count.
-fn edits(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) =
-        (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
-    let mut older: Vec<usize> = Vec::new();
-    let mut old: Vec<usize> = (0..=to.len()).collect();
-    for i in 0..from.len() {
-        let mut row = vec![i + 1];
-        for j in 0..to.len() {
-            let replaced = old[j] + usize::from(from[i] != to[j]);
-            let mut least = replaced.min(old[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j] {
-                least = least.min(older[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        older = std::mem::replace(&mut old, row);
-    }
-    old[to.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_comes_first_and_is_suggested() {
-        let error = unknown_column("pirce", ["size", "price", "Sym"].into_iter());
-        assert_eq!(
-            error.to_string(),
-            "no column \"pirce\", did you mean \"price\"?; valid columns: \"price\", \"size\", \"Sym\""
-        );
-        let error = unknown_column("prices", ["size", "Price", "Sym"].into_iter());
-        assert_eq!(
-            error.to_string(),
-            "no column \"prices\", did you mean \"Price\"?; valid columns: \"Price\", \"size\", \"Sym\""
-        );
-        let error = unknown_column("x", std::iter::empty());
-        assert_eq!(error.to_string(), "no column \"x\"; valid columns: none");
-    }
 }

@@ -34,6 +34,7 @@
 mod error;
 mod eval;
 mod language;
+mod missing;
 mod tree;
 
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use language::checked::Checked;
 pub use language::formula::{Formula, FormulaError};
 pub use language::names::Names;
 pub use language::parse::Purpose;
+pub use missing::NoColumn;
 pub use tree::aggregate::Aggregate;
 pub use tree::expr::{Expr, Window, split_conjunction};
 pub use tree::function::Function;

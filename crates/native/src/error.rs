@@ -1,5 +1,6 @@
 //! The exceptions of `tickframe.errors`, and the ways from the errors below to them.
 
+use formula::NoColumn;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
@@ -56,7 +57,7 @@ pub fn raise(error: engine::Error) -> PyErr {
     use engine::Error as E;
     let text = error.to_string();
     match error {
-        E::ColumnNotFound { name, valid, nearest, .. } => column_not_found(text, &name, &valid, nearest),
+        E::ColumnNotFound { missing, .. } => column_not_found(text, &missing),
         E::Schema { .. } => SchemaError::new_err(text),
         E::Duplicate { .. } => DuplicateError::new_err(text),
         E::TypeMismatch { .. } => TypeMismatchError::new_err(text),
@@ -79,7 +80,9 @@ pub fn raise(error: engine::Error) -> PyErr {
     }
 }
 
-fn column_not_found(mut text: String, name: &str, valid: &[String], nearest: Option<String>) -> PyErr {
+/// The error of a name that is no column, with the name and the columns there are.
+pub fn column_not_found(mut text: String, missing: &NoColumn) -> PyErr {
+    let NoColumn { name, valid, nearest } = missing;
     // In these a bare string is a column, also where a text was meant: `.then("big")`.
     const TAKE_NAMES: [&str; 4] = ["select: ", "with_columns: ", "filter: ", "group_by: "];
     if nearest.is_none() && name.len() <= 40 && TAKE_NAMES.iter().any(|operation| text.starts_with(operation)) {
@@ -87,7 +90,7 @@ fn column_not_found(mut text: String, name: &str, valid: &[String], nearest: Opt
     }
     let mut columns = valid.to_vec();
     if let Some(nearest) = nearest {
-        columns.sort_by_key(|column| *column != nearest);
+        columns.sort_by_key(|column| column != nearest);
     }
     with_facts(ColumnNotFoundError::new_err(text), |value| {
         value.setattr("column", name)?;
@@ -103,7 +106,7 @@ pub fn formula(operation: &str, error: &formula::Error, text: Option<&str>) -> P
         None => format!("{operation}: {error}"),
     };
     match error {
-        F::UnknownColumn { name, valid, nearest } => column_not_found(message, name, valid, nearest.clone()),
+        F::UnknownColumn(missing) => column_not_found(message, missing),
         F::Exhausted { .. } => ResourceError::new_err(message),
         F::Type { .. } | F::OwnOrder { .. } => TypeMismatchError::new_err(message),
         F::Unsupported { .. } | F::UnexpectedAggregate { .. } => InvalidOperationError::new_err(message),

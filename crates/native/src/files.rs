@@ -31,6 +31,7 @@ fn raise(py: Python<'_>, operation: &str, error: files::Error) -> PyErr {
         E::Missing { .. } => MissingFileError::new_err(text),
         E::Io { .. } => StorageError::new_err(text),
         E::Broken { .. } | E::Record { .. } => DataError::new_err(text),
+        E::NoColumn { missing, .. } => return error::column_not_found(text, missing),
         E::Schema { .. } => SchemaError::new_err(text),
         E::Options(_) | E::Ended => PyValueError::new_err(text),
         E::Exhausted { .. } => ResourceError::new_err(text),

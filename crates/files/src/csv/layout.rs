@@ -232,7 +232,7 @@ impl Layout {
         };
         for (name, wanted) in &options.schema_overrides {
             let field = fields.iter_mut().find(|field| field.name() == name);
-            let field = field.ok_or_else(|| unknown(path, name, &head.names))?;
+            let field = field.ok_or_else(|| Error::no_column(path, name, head.names.iter().map(String::as_str)))?;
             *field = Field::new(name, wanted.clone(), true);
         }
         let width = fields.len();
@@ -241,7 +241,12 @@ impl Layout {
             let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
             places = columns
                 .iter()
-                .map(|name| names.iter().position(|own| own == name).ok_or_else(|| unknown(path, name, &names)))
+                .map(|name| {
+                    names
+                        .iter()
+                        .position(|own| own == name)
+                        .ok_or_else(|| Error::no_column(path, name, names.iter().map(String::as_str)))
+                })
                 .collect::<Result<_, _>>()?;
             fields = places.iter().map(|at| fields[*at].clone()).collect();
         }
@@ -261,8 +266,4 @@ fn place(path: &str, head: &Head, name: &str) -> Result<usize, Error> {
             format!("column {name:?} is missing, which the first file has; its columns are {:?}", head.names),
         )
     })
-}
-
-fn unknown(path: &str, name: &str, names: &[String]) -> Error {
-    Error::schema(path, format!("no column {name:?}; the columns are {names:?}"))
 }

@@ -209,9 +209,9 @@ impl Layout {
         }
         if let Some(columns) = &options.columns {
             let found = |name: &String| {
-                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                let names = || fields.iter().map(|field| field.name().as_str());
                 let field = fields.iter().find(|field| field.name() == name).cloned();
-                field.ok_or_else(|| Error::schema(path, format!("no column {name:?}; the columns are {names:?}")))
+                field.ok_or_else(|| Error::no_column(path, name, names()))
             };
             fields = columns.iter().map(found).collect::<Result<_, _>>()?;
         }

@@ -76,7 +76,7 @@ impl ParquetFile {
                 .iter()
                 .map(|name| {
                     let at = found.index_of(name).ok();
-                    at.ok_or_else(|| Error::schema(&path, format!("no column {name:?}; the columns are {:?}", names())))
+                    at.ok_or_else(|| Error::no_column(&path, name, names()))
                 })
                 .collect::<Result<_, _>>()?,
         };

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Schema};
 
-use crate::error::{Error, nearest, unknown_column};
+use crate::error::Error;
 use crate::language::ast::{Ast, Kind, Match, Matched};
 use crate::language::constants;
 use crate::language::family::combined;
 use crate::language::lex::Span;
 use crate::language::library;
 use crate::language::names::{Lowered, Names, Trouble, one, wrong};
+use crate::missing::{NoColumn, nearest};
 use crate::tree::expr::Expr;
 use crate::tree::family::Family;
 use crate::tree::function::{Function, Struct, Text, Time};
@@ -133,11 +134,10 @@ impl Names<'_> {
         if self.sets.contains_key(name) {
             return wrong(span, format!("{name} is a table: it stands only behind in and not in, as a set of values"));
         }
-        let mut error = unknown_column(name, fields());
-        if let Error::UnknownColumn { nearest: found @ None, .. } = &mut error {
-            *found = nearest(name, self.values.keys().map(String::as_str));
-        }
-        Trouble { span, error }
+        let mut missing = NoColumn::new(name, fields());
+        let variable = || nearest(name, self.values.keys().map(String::as_str));
+        missing.nearest = missing.nearest.or_else(variable);
+        Trouble { span, error: Error::UnknownColumn(missing) }
     }
 
     /// A part that is compared: a variable there has the type of what it meets, as a literal has.

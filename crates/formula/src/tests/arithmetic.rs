@@ -145,7 +145,7 @@ fn strings_and_numbers_do_not_add() {
     assert_eq!(error, "+ does not take String and Int64: cast one side, e.g. .cast(String) or .cast(Int64)");
     check(&call("+", [col("s"), lit("é")]), &columns, "aé null");
     let error = bound(&call("+", [col("m"), col("n")]), &columns).unwrap_err().to_string();
-    assert_eq!(error, "no column \"m\"; valid columns: \"s\", \"n\"");
+    assert_eq!(error, "no column \"m\"; the columns are \"s\", \"n\"");
 }
 
 #[test]

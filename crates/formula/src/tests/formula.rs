@@ -11,6 +11,7 @@ use crate::eval::bind::bind;
 use crate::language::formula::{Formula, FormulaError};
 use crate::language::names::Names;
 use crate::language::parse::Purpose;
+use crate::missing::NoColumn;
 use crate::testing::{call, col, ints, lit, run, shown, texts};
 use crate::tree::expr::Expr;
 use crate::tree::function::{Closed, Function, Text};
@@ -255,7 +256,7 @@ fn a_long_formula_is_shown_around_the_place() {
 #[test]
 fn errors_of_columns_name_them() {
     let found = error("Z = Prize * 2");
-    assert!(matches!(found.error(), Error::UnknownColumn { name, nearest: Some(nearest), .. }
+    assert!(matches!(found.error(), Error::UnknownColumn(NoColumn { name, nearest: Some(nearest), .. })
         if name == "Prize" && nearest == "Price"));
     assert_eq!(found.span(), 4..9);
     assert!(matches!(error("Z = S * 2").error(), Error::Type { .. }));

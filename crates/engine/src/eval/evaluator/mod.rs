@@ -11,7 +11,6 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field};
 use column::Chunk;
 use formula::context::Dependencies;
-use formula::hidden::is_hidden;
 use formula::{Bound, ColumnName, Expr};
 use rowset::RowSet;
 
@@ -408,9 +407,9 @@ fn reads(expression: &Expr) -> Vec<String> {
 /// An unknown column is told with those there are.
 fn wrong(operation: &str, table: &Table, error: formula::Error) -> Error {
     match error {
-        formula::Error::UnknownColumn { name, .. } => {
+        formula::Error::UnknownColumn(missing) => {
             let names = table.schema().fields().iter().map(|field| field.name().as_str());
-            Error::no_column(operation, &name, names.filter(|name| !is_hidden(name)))
+            Error::no_column(operation, &missing.name, names)
         }
         error => Error::Formula { operation: operation.into(), error },
     }

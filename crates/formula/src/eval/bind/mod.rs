@@ -29,13 +29,14 @@ use std::sync::Arc;
 use arrow_array::new_null_array;
 use arrow_schema::{DataType, Schema};
 
-use crate::error::{Error, unknown_column};
+use crate::error::Error;
 use crate::eval::beside::ContextInput;
 use crate::eval::bound::Bound;
 use crate::eval::counters;
 use crate::eval::lanes::{Check, Kind, LaneOp};
 use crate::eval::node::{Node, Op};
 use crate::eval::plan::Plan;
+use crate::missing::NoColumn;
 use crate::tree::expr::Expr;
 use crate::tree::function::{Function, OptionValue};
 use crate::tree::literal::Literal;
@@ -191,8 +192,8 @@ impl Binder<'_> {
 
     fn column(&mut self, name: &str) -> Result<usize, Error> {
         let found = self.schema.fields().iter().position(|field| field.name() == name);
-        let index = found
-            .ok_or_else(|| unknown_column(name, self.schema.fields().iter().map(|field| field.name().as_str())))?;
+        let names = || self.schema.fields().iter().map(|field| field.name().as_str());
+        let index = found.ok_or_else(|| Error::UnknownColumn(NoColumn::new(name, names())))?;
         let known = self.inputs.iter().position(|input| *input == index);
         let ordinal = known.unwrap_or_else(|| {
             self.inputs.push(index);

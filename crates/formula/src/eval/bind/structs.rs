@@ -3,9 +3,10 @@
 use arrow_schema::{DataType, Field, Fields};
 
 use super::{Binder, Call, Term, to_type, type_error};
-use crate::error::{Error, unknown_column};
+use crate::error::Error;
 use crate::eval::functions::structs::{field_of, renamed_fields, structure, value_of};
 use crate::eval::node::Whole;
+use crate::missing::NoColumn;
 use crate::tree::expr::Expr;
 use crate::tree::literal::Literal;
 use crate::tree::types::{canonical, is_text, stored};
@@ -48,7 +49,7 @@ impl Binder<'_> {
             (DataType::Struct(fields), Expr::Literal(Literal::Str(wanted))) => {
                 let known = fields.iter().map(|field| field.name().as_str());
                 let at = fields.iter().position(|field| field.name() == &**wanted);
-                let at = at.ok_or_else(|| unknown_column(wanted, known))?;
+                let at = at.ok_or_else(|| Error::UnknownColumn(NoColumn::new(wanted, known)))?;
                 let to = canonical(fields[at].data_type());
                 let kernel = field_of(at, to.clone());
                 self.whole(&format!("{} {at}", c.name), kernel, vec![node], to, "").map(Term::Node)
