@@ -398,7 +398,7 @@ impl PySource {
             let Data { schema, batches } = data::import(operation, data, None)?;
             let names = schema.fields().iter().map(|field| field.name().clone()).collect();
             let wanted = self.declared(operation, names)?;
-            return data::in_schema(operation, batches, &schema, &wanted)?.one_batch();
+            return data::in_schema(data.py(), operation, batches, &schema, &wanted)?.one_batch();
         }
         data::import(operation, data, Some(&self.declared(operation, names)?))?.one_batch()
     }

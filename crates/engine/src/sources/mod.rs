@@ -23,6 +23,7 @@ mod tests;
 
 pub use append::AppendTable;
 pub use blink::{BlinkTable, WeakBlinkTable};
+pub use conform::{check_names, in_schema};
 pub use fed::Feeding;
 pub use feed::{Token, waiting_bytes};
 pub use fixed::{empty, from_chunks, of_columns, selected};

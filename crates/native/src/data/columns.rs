@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ::column::sound::Tally;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyRange, PyString, PyTuple};
 
-use super::{Data, batch_of, check_names, checked, fit, within_categories};
+use super::{Data, batch_of, checked, in_schema};
 use crate::arrow::{self, Sharing};
 use crate::cells::{self, Place};
 use crate::error::{self, SchemaError};
@@ -117,7 +117,7 @@ pub(super) fn of_dict(
         values.push(value);
     }
     if let Some(schema) = schema {
-        check_names(operation, names.iter().map(String::as_str), schema)?;
+        engine::sources::check_names(operation, schema, names.iter().map(String::as_str)).map_err(error::raise)?;
     }
     let given =
         names.iter().zip(&values).map(|(name, value)| Given::of(Place { operation, column: name }, value, sharing));
@@ -134,19 +134,15 @@ pub(super) fn of_dict(
         let wanted = wanted.as_ref().map(|wanted| wanted[name.as_str()]);
         built.push(column(Place { operation, column: name }, given, wanted)?);
     }
-    let Some(schema) = schema else {
-        let field = |(name, array): (&String, &ArrayRef)| {
-            told.remove(name.as_str()).unwrap_or_else(|| Field::new(name, array.data_type().clone(), true))
-        };
-        let schema = Arc::new(Schema::new(names.iter().zip(&built).map(field).collect::<Vec<Field>>()));
-        let batch = batch_of(&schema, built, rows)?;
-        return Ok(Data { schema, batches: vec![batch] });
+    let field = |(name, array): (&String, &ArrayRef)| {
+        told.remove(name.as_str()).unwrap_or_else(|| Field::new(name, array.data_type().clone(), true))
     };
-    let mut built: HashMap<&str, ArrayRef> = names.iter().map(String::as_str).zip(built).collect();
-    let name = |field: &FieldRef| built.remove(field.name().as_str()).expect("the names were checked");
-    let ordered: Vec<ArrayRef> = schema.fields().iter().map(name).collect();
-    within_categories(operation, schema, &ordered)?;
-    Ok(Data { schema: schema.clone(), batches: vec![batch_of(schema, ordered, rows)?] })
+    let found = Arc::new(Schema::new(names.iter().zip(&built).map(field).collect::<Vec<Field>>()));
+    let batches = vec![batch_of(&found, built, rows)?];
+    match schema {
+        None => Ok(Data { schema: found, batches }),
+        Some(wanted) => in_schema(columns.py(), operation, batches, &found, wanted),
+    }
 }
 
 /// The number of rows. One scalar makes the whole dict one row, in which a list can only be a cell.
@@ -196,8 +192,8 @@ fn equal_lengths(operation: &str, names: &[String], given: &[Given<'_>]) -> PyRe
 
 fn column(place: Place<'_>, given: Given<'_>, wanted: Option<&Field>) -> PyResult<ArrayRef> {
     match (given, wanted) {
-        (Given::Array(array) | Given::Column(_, array), Some(field)) => fit(place.operation, &array, field),
-        (Given::Array(array) | Given::Column(_, array), None) => Ok(array),
+        // The engine casts it, if it has another type.
+        (Given::Array(array) | Given::Column(_, array), _) => Ok(array),
         (Given::Cells(cells), Some(field)) => cells::build(&cells, field.data_type(), place),
         (Given::Cells(cells), None) => cells::build(&cells, &cells::infer(&cells, place)?, place),
         (Given::Scalar(value), Some(field)) => cells::build(&cells::some(vec![value]), field.data_type(), place),

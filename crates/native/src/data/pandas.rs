@@ -56,7 +56,7 @@ pub(super) fn of_frame(
     let data = joined(&names, &numbers.collect::<PyResult<_>>()?, others)?;
     match schema {
         None => Ok(data),
-        Some(wanted) => in_schema(operation, data.batches, &data.schema, wanted),
+        Some(wanted) => in_schema(frame.py(), operation, data.batches, &data.schema, wanted),
     }
 }
 

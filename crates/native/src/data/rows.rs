@@ -9,9 +9,9 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyTuple};
 
-use super::{Data, batch_of, check_names, checked, within_categories};
+use super::{Data, batch_of, checked, in_schema};
 use crate::cells::{self, Place};
-use crate::error::TypeMismatchError;
+use crate::error::{self, TypeMismatchError};
 
 /// One row by the names of its columns: a mapping, a dataclass, a named tuple.
 pub(super) fn as_dict<'py>(row: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
@@ -42,7 +42,12 @@ pub(super) fn as_dict<'py>(row: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py
 }
 
 /// A list of rows; a missing key is null, and without a schema the columns are those of any row.
-pub(super) fn of_list(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option<&SchemaRef>) -> PyResult<Data> {
+pub(super) fn of_list(
+    py: Python<'_>,
+    operation: &str,
+    rows: &[Bound<'_, PyAny>],
+    schema: Option<&SchemaRef>,
+) -> PyResult<Data> {
     let mut names: Vec<String> = match schema {
         Some(schema) => schema.fields().iter().map(|field| field.name().clone()).collect(),
         None => Vec::new(),
@@ -65,7 +70,7 @@ pub(super) fn of_list(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option
             }
             if let Some(schema) = schema {
                 let names = names.iter().chain([&name]).map(String::as_str);
-                check_names(operation, names, schema)?;
+                engine::sources::check_names(operation, schema, names).map_err(error::raise)?;
             }
             checked(operation, Tally::name(name.len()).and_then(|()| Tally::columns(names.len() + 1)))?;
             places.insert(name.clone(), names.len());
@@ -90,11 +95,11 @@ pub(super) fn of_list(operation: &str, rows: &[Bound<'_, PyAny>], schema: Option
         };
         arrays.push(cells::build(&values, &kind, place)?);
     }
-    let schema = schema.cloned().unwrap_or_else(|| {
-        let fields = names.iter().zip(&arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
-        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-    });
-    within_categories(operation, &schema, &arrays)?;
-    let batch = batch_of(&schema, arrays, rows.len())?;
-    Ok(Data { schema, batches: vec![batch] })
+    let fields = names.iter().zip(&arrays).map(|(name, array)| Field::new(name, array.data_type().clone(), true));
+    let found = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let batches = vec![batch_of(&found, arrays, rows.len())?];
+    match schema {
+        None => Ok(Data { schema: found, batches }),
+        Some(wanted) => in_schema(py, operation, batches, &found, wanted),
+    }
 }
