@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 mod circles;
+mod doors;
 mod words;
 
 /// Each crate, the crates of ours it may use, and the names from outside. Arrow's data crates are

@@ -186,35 +186,34 @@ impl Live for FilterLive {
     }
 
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
-        let (update, now) = (inputs[0].update(), inputs[0].now());
-        let kept = self.rows.latest();
+        self.rows.edit(step, |kept| self.change(&inputs[0], kept))
+    }
+}
+
+impl FilterLive {
+    /// The change of the rows that are kept.
+    fn change(&self, input: &Change, kept: &RowSet) -> Result<TableUpdate, Error> {
+        let (update, now) = (input.update(), input.now());
         let arriving = matching(&self.predicates, now, &update.added)?;
         if update.is_add_only() {
-            drop(kept);
-            self.rows.apply(step, &Before::default(), &Shifts::none(), &arriving)?;
             return Ok(TableUpdate::of_added(arriving));
         }
-        let gone = &kept & &update.removed.0;
+        let gone = kept & &update.removed.0;
         let (removed, entered, modified, shifts) = if update.shifts.is_empty() {
             // Without shifts only the changed rows are tested; modified rows kept their keys.
-            let (left, entered, modified) = self.judge(update, now, &kept)?;
+            let (left, entered, modified) = self.judge(update, now, kept)?;
             (Before(&gone | &left), entered, modified, Shifts::none())
         } else {
-            let before = Before(&kept - &gone);
+            let before = Before(kept - &gone);
             let (left, entered, modified) = self.judge(update, now, &update.shifts.forward(&before))?;
             let left = update.shifts.back(&left);
             let shifts = update.shifts.restrict(&(&before - &left));
             (Before(&gone | &left.0), entered, modified, shifts)
         };
         let added = &arriving | &entered;
-        // Dropped first, so that the row set has no other holder and is edited in place.
-        drop(kept);
-        self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
     }
-}
 
-impl FilterLive {
     /// Splits the modified rows into those that fail now, those that pass now and did not before, and those that pass
     /// as before.
     fn judge(&self, update: &TableUpdate, now: &View, survivors: &RowSet) -> Result<(RowSet, RowSet, RowSet), Error> {

@@ -61,14 +61,15 @@ impl Live for ConstituentLive {
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let Some(Part { removed, added, modified }) = self.mail.take(step) else { return Ok(TableUpdate::default()) };
         let update = inputs[0].update();
-        let shifts = match update.shifts.is_empty() {
-            true => Shifts::none(),
-            false => update.shifts.restrict(&Before(&self.rows.latest() - &removed.0)),
-        };
-        self.rows.apply(step, &removed, &shifts, &added)?;
         let columns = mapped(&update.columns, &self.hub.columns);
         let modified = if columns.is_empty() { RowSet::new() } else { modified };
         let columns = columns.unless_empty(&modified);
-        Ok(TableUpdate { added, removed, modified, columns, shifts })
+        self.rows.edit(step, |now| {
+            let shifts = match update.shifts.is_empty() {
+                true => Shifts::none(),
+                false => update.shifts.restrict(&Before(now - &removed.0)),
+            };
+            Ok(TableUpdate { added, removed, modified, columns, shifts })
+        })
     }
 }

@@ -99,6 +99,18 @@ impl LiveRows {
         Ok(())
     }
 
+    /// Applies the update that `change` makes of the rows as they are. The row set has no other holder by then, and is
+    /// edited in place.
+    pub fn edit(
+        &self,
+        step: Step,
+        change: impl FnOnce(&RowSet) -> Result<TableUpdate, Error>,
+    ) -> Result<TableUpdate, Error> {
+        let update = change(&self.latest())?;
+        self.apply(step, &update.removed, &update.shifts, &update.added)?;
+        Ok(update)
+    }
+
     /// Replaces all rows.
     pub fn publish(&self, step: Step, rows: RowSet) {
         let mut slot = self.lock();

@@ -101,8 +101,6 @@ fn windows<K: Kept>(frame: Frame, rows: &Rows) -> BTreeMap<u64, Vec<Option<(u64,
         let cell = |at: usize| Some((group[at].1, group[at].2));
         for (at, (order, key, _)) in group.iter().enumerate() {
             let window = match frame {
-                Frame::Whole => (0..group.len()).map(cell).collect(),
-                Frame::Running | Frame::Decay => (0..=at).map(cell).collect(),
                 Frame::Rows { back, ahead } => (at as i64 - back..=at as i64 + ahead)
                     .map(|at| usize::try_from(at).ok().filter(|at| *at < group.len()).and_then(cell))
                     .collect(),
@@ -161,12 +159,9 @@ fn found<O: GroupOrder>(spans: &[(u32, Range<O::Place>)], kept: &O, row: impl Fn
 fn any_frame(tape: &mut Tape) -> Frame {
     let back = tape.below(9) as i64 - 4;
     let ahead = tape.below(6) as i64 - back.min(4);
-    match tape.below(6) {
-        0 => Frame::Whole,
-        1 => Frame::Running,
-        2 => Frame::Decay,
-        3 => Frame::Range { back, ahead },
-        4 => Frame::Rows { back, ahead: -back },
+    match tape.below(3) {
+        0 => Frame::Range { back, ahead },
+        1 => Frame::Rows { back, ahead: -back },
         _ => Frame::Rows { back, ahead },
     }
 }

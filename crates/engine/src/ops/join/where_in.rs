@@ -147,16 +147,23 @@ impl Live for WhereInLive {
 
     fn update(&mut self, inputs: &[Change], step: Step) -> Result<TableUpdate, Error> {
         let (source, set) = (&inputs[0], &inputs[1]);
-        let update = source.update();
         let rekeyed = self.keys.is_rekeyed(Side::Left, source);
         let flipped = self.take_set(set)?;
         self.move_sources(source, rekeyed)?;
-        let kept = self.rows.latest();
-        let gone = &kept & &update.removed.0;
-        let before = Before(&kept - &gone);
+        let rows = self.rows.clone();
+        rows.edit(step, |kept| self.change(source, &flipped, rekeyed, kept))
+    }
+}
+
+impl WhereInLive {
+    /// The change of the rows that are kept, after the keys of the sets have flipped.
+    fn change(&mut self, source: &Change, flipped: &[u32], rekeyed: bool, kept: &RowSet) -> Result<TableUpdate, Error> {
+        let update = source.update();
+        let gone = kept & &update.removed.0;
+        let before = Before(kept - &gone);
         let survivors = if update.shifts.is_empty() { before.0.clone() } else { update.shifts.forward(&before) };
         let arriving = self.enter(source.now(), &update.added)?;
-        let (mut tested, mut passing) = self.of_flipped(&flipped, &update.added);
+        let (mut tested, mut passing) = self.of_flipped(flipped, &update.added);
         if rekeyed {
             // Rekeyed rows are not among the rows of flipped keys: they have left their old key's slot, and enter their
             // new one only here.
@@ -175,14 +182,9 @@ impl Live for WhereInLive {
             (left.0, shifts)
         };
         let removed = Before(&gone | &left);
-        // Dropped first, so that the row set has no other holder and is edited in place.
-        drop((kept, before));
-        self.rows.apply(step, &removed, &shifts, &added)?;
         Ok(TableUpdate { columns: update.columns.unless_empty(&modified), added, removed, modified, shifts })
     }
-}
 
-impl WhereInLive {
     fn passes(&self, slot: u32) -> bool {
         let known = slot != NO_SLOT && self.counts.get(slot as usize).is_some_and(|count| *count > 0);
         known == (self.member == Member::In)

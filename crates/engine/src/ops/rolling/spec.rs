@@ -70,7 +70,6 @@ impl RollingSpec {
             Frame::Rows { ahead, .. } => ahead > 0,
             // A later row may have an equal stamp, and unless they are in order an earlier one.
             Frame::Range { ahead, .. } => ahead >= 0 || self.stamps.as_ref().is_none_or(|stamps| !stamps.ordered),
-            Frame::Whole | Frame::Running | Frame::Decay => true,
         }
     }
 }

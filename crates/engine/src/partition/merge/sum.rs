@@ -66,11 +66,12 @@ impl Sum {
         let [removed, added, modified] =
             [self.removed, self.added, self.modified].map(|sets| RowSet::union_all(sets.iter()));
         let removed = Before(removed);
-        let shifts = match self.moves.is_empty() {
-            true => Shifts::none(),
-            false => Shifts::from_moves(&Before(&rows.latest() - &removed.0), self.moves.into_iter()),
-        };
-        rows.apply(step, &removed, &shifts, &added)?;
-        Ok(TableUpdate { added, removed, modified, columns: self.columns, shifts })
+        rows.edit(step, |now| {
+            let shifts = match self.moves.is_empty() {
+                true => Shifts::none(),
+                false => Shifts::from_moves(&Before(now - &removed.0), self.moves.into_iter()),
+            };
+            Ok(TableUpdate { added, removed, modified, columns: self.columns, shifts })
+        })
     }
 }

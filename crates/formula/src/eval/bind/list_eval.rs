@@ -201,12 +201,8 @@ fn aggregated(kind: &Aggregate, mut lists: Vec<Expr>, expr: &Expr) -> Result<Exp
         Aggregate::ArgMin => List::ArgMin,
         Aggregate::ArgMax => List::ArgMax,
         Aggregate::Implode => return Ok(lists.remove(0)),
-        Aggregate::NanMin
-        | Aggregate::NanMax
-        | Aggregate::Cov { .. }
-        | Aggregate::Quantile { .. }
-        | Aggregate::ApproxNUnique
-        | Aggregate::ApproxQuantile { .. } => return Err(unsupported(expr)),
+        // No function of lists is this aggregate.
+        _ => return Err(unsupported(expr)),
     };
     let least = match kind {
         Aggregate::Sum { min_count } if *min_count > 0 => Some(*min_count),

@@ -12,15 +12,8 @@ use std::ops::Range;
 use super::group_order::{GroupOrder, OrderKey};
 
 /// The rows that the value of a row is computed from.
-#[cfg_attr(not(test), expect(dead_code, reason = "rolling and cumulative operations are built on these"))]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Frame {
-    /// All rows of the group.
-    Whole,
-    /// The rows from the first one to the row itself.
-    Running,
-    /// As `Running`, with a weight that fades: computing may end where a value is again as it was.
-    Decay,
     /// The rows from so many before to so many after; negative distances move that end of the window to the other side.
     Rows { back: i64, ahead: i64 },
     /// The rows whose stamp is at most so much less or greater, both included; negative as with `Rows`.
@@ -64,8 +57,6 @@ fn reached<O: GroupOrder>(frame: Frame, groups: &O, slot: u32, touch: &Touch<O::
         Touch::Left { next, .. } => (*next, *next),
     };
     match frame {
-        Frame::Whole => groups.start(slot)..groups.end(slot),
-        Frame::Running | Frame::Decay => from..groups.end(slot),
         Frame::Rows { back, ahead } => {
             // A row that comes or goes moves all that a frame sees beyond it. Another cell is seen where it stands.
             let (back, ahead) = match touch {
