@@ -6,7 +6,24 @@ use super::{FLOORS, assert_none, code_of, has_word, read, with_extension};
 
 /// How many names each crate opens: modules, and what is re-exported. A new name is worth a line of a change here; one
 /// that goes lowers the number.
-const DOORS: &[(&str, usize)] = &[("limits", 0)];
+const DOORS: &[(&str, usize)] = &[
+    ("barrage", 38),
+    ("column", 27),
+    ("durable", 18),
+    ("engine", 46),
+    ("files", 19),
+    ("flight", 28),
+    ("formula", 44),
+    ("graph", 37),
+    ("limits", 13),
+    ("log", 20),
+    ("memory", 0),
+    ("messages", 4),
+    ("model", 15),
+    ("native", 0),
+    ("rowset", 13),
+    ("simd", 0),
+];
 
 /// The names that a `lib.rs` opens, in the order of the file. What a folder in the file opens counts as its module.
 fn opened(lib: &str) -> Vec<String> {
@@ -23,7 +40,7 @@ fn opened(lib: &str) -> Vec<String> {
                 depth += 1;
                 statement.clear();
             }
-            '}' if depth > 0 => {
+            '}' if depth > 0 && !statement.contains('{') => {
                 depth -= 1;
                 statement.clear();
             }
@@ -96,7 +113,7 @@ fn a_door_opens_what_others_use() {
 
 #[test]
 fn a_door_is_read_as_rust_reads_it() {
-    let lib = "//! pub mod no;\nmod own;\npub mod a;\n#[cfg(test)]\npub mod b {\n    pub use x::Inner;\n}\n\
+    let lib = "//! pub mod no;\nmod own;\npub mod a;\n#[cfg(test)]\npub mod b {\n    pub use x::{Inner, Other};\n    pub use y::More;\n}\n\
                pub use own::{One, deep::two as three};\npub use own::Four;\npub(crate) use own::Five;\n";
     assert_eq!(opened(lib), ["a", "b", "One", "three", "Four"]);
 }

@@ -571,7 +571,7 @@ pub fn checkpoint_to(path: &Path, graph: &UpdateGraph, asked: &Asked) -> Result<
 }
 
 /// [`checkpoint_to`] on a disk of the caller's.
-pub fn checkpoint_on(
+pub(crate) fn checkpoint_on(
     disk: Arc<dyn log::Disk>,
     path: &Path,
     graph: &UpdateGraph,

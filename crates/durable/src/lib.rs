@@ -50,7 +50,7 @@ mod tracker;
 mod writer;
 
 pub use catalog::{Kept, SavedTable};
-pub use checkpoint::{Asked, Report, checkpoint_on, checkpoint_to};
+pub use checkpoint::{Asked, Report, checkpoint_to};
 pub use durable::{Durable, close_all};
 pub use error::Error;
 pub use fold::{Contents, Saved, restore, restore_on};

@@ -59,6 +59,12 @@ impl Error {
         Error::NoColumn { path: path.to_owned(), missing: NoColumn::new(name, valid) }
     }
 
+    /// A column that the first of several files has, and this one does not.
+    pub(crate) fn not_as_first<'a>(path: &str, name: &str, own: impl IntoIterator<Item = &'a str>) -> Error {
+        let own: Vec<&str> = own.into_iter().collect();
+        Error::schema(path, format!("column {name:?} is missing, which the first file has; its columns are {own:?}"))
+    }
+
     pub(crate) fn exhausted(path: &str) -> impl FnOnce(limits::Exhausted) -> Error {
         let path = path.to_owned();
         move |exhausted| Error::Exhausted { path, exhausted }

@@ -97,16 +97,17 @@ fn judged(cells: &ArrayRef, was_seen: bool) -> Result<ArrayRef, Unsound> {
 
 fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&SchemaRef>) -> Result<SchemaRef, Error> {
     let names: Vec<&str> = found.fields().iter().map(|field| field.name().as_str()).collect();
-    let field = |name: &str| {
-        let field = found.field_with_name(name).ok();
-        let field = field.ok_or_else(|| Error::no_column(path, name, names.iter().copied()))?;
-        Ok::<_, Error>(Field::new(field.name(), field.data_type().clone(), true))
+    let own = |name: &str| {
+        let field = found.field_with_name(name).ok()?;
+        Some(Field::new(field.name(), field.data_type().clone(), true))
     };
+    let field = |name: &str| own(name).ok_or_else(|| Error::no_column(path, name, names.iter().copied()));
     let fields: Vec<Field> = match (fixed, &options.columns) {
         (Some(fixed), _) => {
             no_extra(path, fixed, names.iter().copied(), options.columns.as_deref())?;
             for wanted in fixed.fields() {
-                let own = field(wanted.name())?;
+                let own = own(wanted.name());
+                let own = own.ok_or_else(|| Error::not_as_first(path, wanted.name(), names.iter().copied()))?;
                 if own.data_type() != wanted.data_type() {
                     let (own, first) = (formula::type_name(own.data_type()), formula::type_name(wanted.data_type()));
                     let message = format!("column {:?} holds {own}, in the first file it holds {first}", wanted.name());

@@ -260,10 +260,5 @@ impl Layout {
 
 fn place(path: &str, head: &Head, name: &str) -> Result<usize, Error> {
     let at = head.names.iter().position(|own| own == name);
-    at.ok_or_else(|| {
-        Error::schema(
-            path,
-            format!("column {name:?} is missing, which the first file has; its columns are {:?}", head.names),
-        )
-    })
+    at.ok_or_else(|| Error::not_as_first(path, name, head.names.iter().map(String::as_str)))
 }

@@ -138,10 +138,8 @@ fn in_views(path: &str, metadata: &ArrowReaderMetadata) -> Result<ArrowReaderMet
 /// The place of a column that the first file has, with the same type.
 fn same(path: &str, found: &Schema, wanted: &Field) -> Result<usize, Error> {
     let name = wanted.name();
-    let at = found.index_of(name).map_err(|_| {
-        let names: Vec<&str> = found.fields().iter().map(|field| field.name().as_str()).collect();
-        Error::schema(path, format!("column {name:?} is missing, which the first file has; its columns are {names:?}"))
-    })?;
+    let names = || found.fields().iter().map(|field| field.name().as_str());
+    let at = found.index_of(name).map_err(|_| Error::not_as_first(path, name, names()))?;
     let own = found.field(at).data_type();
     if own != wanted.data_type() {
         let (own, wanted) = (formula::type_name(own), formula::type_name(wanted.data_type()));
