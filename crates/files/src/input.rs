@@ -68,7 +68,7 @@ impl Input {
             }
             _ => whole,
         };
-        Ok(Flow { name, bytes, done, size: self.size()? })
+        Ok(Flow { name, bytes, done, size: self.size()?, failed: None })
     }
 }
 
@@ -130,6 +130,8 @@ pub(crate) struct Flow {
     bytes: Box<dyn Read + Send>,
     done: Arc<AtomicU64>,
     pub(crate) size: u64,
+    /// What is told at the end.
+    failed: Option<Error>,
 }
 
 impl Flow {
@@ -138,7 +140,41 @@ impl Flow {
         limits::ask(most as u64).map_err(Error::exhausted(&self.name))?;
         block.reserve(most);
         let read = (&mut self.bytes).take(most as u64).read_to_end(block).map_err(Error::io("read", &self.name))?;
-        Ok(read < most)
+        match self.failed.take_if(|_| read < most) {
+            Some(error) => Err(error),
+            None => Ok(read < most),
+        }
+    }
+
+    /// Reads so many bytes, fewer at the end, to a place in memory that is made longer where it has to be.
+    pub(crate) fn read(&mut self, into: &mut Vec<u8>, from: usize, many: usize) -> Result<usize, Error> {
+        if into.len() < from + many {
+            limits::ask((from + many - into.len()) as u64).map_err(Error::exhausted(&self.name))?;
+            // With room for a longer rest of the piece before it, so that memory is not moved for a few bytes.
+            into.reserve_exact(from + many + GAP - into.len());
+            into.resize(from + many, 0);
+        }
+        let mut read = 0;
+        while read < many {
+            match self.bytes.read(&mut into[from + read..from + many]) {
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", &self.name)(error)),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The flow with texts before what is not read yet; after them nothing but an error, if there was one.
+    pub(crate) fn after(mut self, texts: Vec<Vec<u8>>, failed: Option<Error>) -> Flow {
+        if failed.is_some() {
+            self.bytes = Box::new(std::io::empty());
+        }
+        for text in texts.into_iter().rev() {
+            self.bytes = Box::new(Cursor::new(text).chain(self.bytes));
+        }
+        Flow { failed, ..self }
     }
 
     /// How many bytes of the file were read.
@@ -191,6 +227,12 @@ impl Blocks {
     pub(crate) fn new(flow: Flow, block: Vec<u8>, from: usize, whole: bool, bytes: usize) -> Blocks {
         let lines = memchr::memchr_iter(b'\n', &block[..from]).count() as u64;
         Blocks { flow, block, from, lines, whole, spare: Vec::new(), bytes: bytes.min(LONGEST) }
+    }
+
+    /// With so many lines of the file before all this.
+    pub(crate) fn behind(mut self, lines: u64) -> Blocks {
+        self.lines += lines;
+        self
     }
 
     /// Works on block after block to the end, or as far as progress says.

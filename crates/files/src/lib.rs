@@ -16,6 +16,7 @@ pub mod json;
 mod many;
 mod marks;
 pub mod parquet;
+mod pieces;
 mod policy;
 mod shown;
 mod sizes;

@@ -160,11 +160,11 @@ pub fn read_all(
             }
         };
         for rows in reading.batches {
-            let repeat = UInt64Array::from(vec![at as u64; rows.num_rows()]);
+            let repeat = || UInt64Array::from(vec![at as u64; rows.num_rows()]);
             let width = rows.num_columns();
             let column = |place: &usize| match place.checked_sub(width) {
                 None => Ok(rows.column(*place).clone()),
-                Some(named) => arrow_select::take::take(&partitions.values[named], &repeat, None),
+                Some(named) => arrow_select::take::take(&partitions.values[named], &repeat(), None),
             };
             let columns = places.iter().map(column).collect::<Result<Vec<ArrayRef>, _>>();
             let rows = columns.and_then(|columns| batch(&all.schema, columns, rows.num_rows()));

@@ -11,12 +11,13 @@ mod write;
 use arrow_schema::{DataType, SchemaRef};
 
 use self::layout::{Head, Layout, column_of, dialect};
-use self::scan::{Records, cuts, scan_into, shares};
+use self::scan::{Records, cuts, records_end, scan_into, shares};
 pub use self::write::{CsvFormat, write};
 use crate::cells::{Cells, cells_of};
 use crate::error::Error;
 use crate::fields::Column;
-use crate::input::{Block, Blocks, Done, Input, Progress};
+use crate::input::{Block, Done, Input, Progress};
+use crate::pieces::Pieces;
 use crate::policy::{Judge, OnError, Part, Reading, Wrong};
 use crate::sizes::CSV_PART;
 use crate::threads::{map, threads};
@@ -89,9 +90,19 @@ pub fn read(
     let layout = Layout::new(&path, &head, options, schema)?;
     let mut made = Reading::new(layout.schema.clone(), options.rows);
     let block = std::mem::take(&mut head.block);
-    let blocks = Blocks::new(flow, block, head.consumed, head.whole, CSV_PART.get() * threads() * 2);
+    let part = CSV_PART.get();
+    let before = memchr::memchr_iter(b'\n', &block[..head.consumed]).count() as u64;
+    let pieces = Pieces::new(flow, block, head.consumed, head.whole, part, |text| records_end(text, options.quote));
     let hint = if options.schema.is_none() { HINT } else { "" };
     let judge = Judge { path: &path, on_error: options.on_error, hint };
+    let work = |block: Block| part_of(&layout, block.text, 0..block.text.len(), block.whole, options);
+    let put = |block: Block, part: Part| {
+        let bytes = part.end;
+        let lines = judge.all([part], block.text, block.lines, &mut made)?;
+        Ok(Done { bytes, lines, enough: made.is_enough() })
+    };
+    let left = pieces.each(before, options.rows.is_some(), work, put, progress, part * threads() * 2)?;
+    let Some(blocks) = left else { return Ok(made) };
     let work = |block: Block| {
         let taken = taken_in(&layout, block.text, block.whole, options, &path)?;
         let lines = judge.all(taken.parts, block.text, block.lines, &mut made)?;

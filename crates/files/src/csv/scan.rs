@@ -3,7 +3,7 @@
 //! A block begins with a record. It is cut into parts that are scanned side by side; where the first byte of a part is
 //! guessed wrong (a line break inside quotes), the part before it does not end there, and the block is scanned as one.
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::fields::{Fields, Kind};
 use crate::marks::{WIDE, marks};
@@ -221,6 +221,21 @@ fn record(
             None => return whole.then_some(text.len()),
         }
     }
+}
+
+/// Where the last record may end of a text that begins with one, 0 for nowhere. It is certain where the text has no quote.
+pub(super) fn records_end(text: &[u8], quote: Option<u8>) -> usize {
+    let after = |text: &[u8]| memrchr(b'\n', text).map_or(0, |at| at + 1);
+    let is_odd = |text: &[u8]| quote.is_some_and(|quote| memchr_iter(quote, text).count() % 2 == 1);
+    let mut end = after(text);
+    let mut open = is_odd(&text[..end]);
+    // The last line break outside of quotes.
+    while open {
+        let before = after(&text[..end - 1]);
+        open ^= is_odd(&text[before..end]);
+        end = before;
+    }
+    end
 }
 
 /// Where parts of a text may begin that several threads work on. The first are the longest: a thread that is done early takes a

@@ -27,6 +27,7 @@ pub use self::write::{JsonForm, write};
 use crate::error::Error;
 use crate::fields::Fields as Places;
 use crate::input::{Block, Blocks, Done, Input, Progress};
+use crate::pieces::Pieces;
 use crate::policy::{Judge, OnError, Part, Reading, Wrong};
 use crate::sizes::{JSON_PART, LONGEST, SAMPLE};
 use crate::threads::{map, threads};
@@ -105,7 +106,22 @@ pub fn read(
     drop(spans);
     let mut made = Reading::new(reader.layout.schema.clone(), options.rows);
     let judge = Judge { path: &path, on_error: options.on_error, hint: "" };
-    let blocks = Blocks::new(flow, block, start, whole, JSON_PART.get() * threads() * 2);
+    let bytes = JSON_PART.get() * threads() * 2;
+    let blocks = match form {
+        Form::Array(_) => Some(Blocks::new(flow, block, start, whole, bytes)),
+        Form::Lines => {
+            let before = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
+            let pieces = Pieces::new(flow, block, start, whole, JSON_PART.get(), lines_end);
+            let work = |block: Block| reader.part(block.text, &Share { from: 0, end: whole_lines(block), spans: None });
+            let put = |block: Block, part: Part| {
+                let bytes = part.end;
+                let lines = judge.all([part], block.text, block.lines, &mut made)?;
+                Ok(Done { bytes, lines, enough: made.is_enough() })
+            };
+            pieces.each(before, options.rows.is_some(), work, put, progress, bytes)?
+        }
+    };
+    let Some(blocks) = blocks else { return Ok(made) };
     let work = |block: Block| {
         limits::ask(block.text.len() as u64).map_err(Error::exhausted(&path))?;
         let (shares, end, broken) = match &mut form {
@@ -419,8 +435,13 @@ impl Making<'_> {
 fn whole_lines(block: Block) -> usize {
     match block.whole {
         true => block.text.len(),
-        false => memchr::memrchr(b'\n', block.text).map_or(0, |end| end + 1),
+        false => lines_end(block.text),
     }
+}
+
+/// The end of the last line of a text.
+fn lines_end(text: &[u8]) -> usize {
+    memchr::memrchr(b'\n', text).map_or(0, |end| end + 1)
 }
 
 /// What a parser says, with the place in the record and a piece of it.
