@@ -110,10 +110,10 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
             if !progress(piece.done, size) {
                 return Err(Error::Ended);
             }
-            lines += done.lines;
             if done.bytes < piece.end && !piece.whole {
                 return Ok(Some(End::Wrong { piece, from: done.bytes }));
             }
+            lines += done.lines;
             spare(piece.bytes);
             Ok(None)
         };
