@@ -1,14 +1,12 @@
 //! Arrow on the wire: batches out, whose buffers are sent as they lie in memory, and bodies in, judged whole.
 
-use std::collections::VecDeque;
-
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, StreamEncoder};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::{BufMut, Bytes, BytesMut};
-use messages::Fault;
+use messages::{Fault, Pieces};
 use tonic::Status;
 
 use crate::frames::{FRAME, Message};
@@ -43,9 +41,10 @@ pub(crate) fn encapsulated(schema: &Schema) -> Result<Bytes, ArrowError> {
 
 /// The schema in a message with that prefix; safe on any bytes.
 pub(crate) fn schema_of(bytes: &[u8]) -> Result<Schema, String> {
-    let message = bytes.get(CONTINUATION.len() + 4..).ok_or("malformed schema: it is too short")?;
-    // A flatbuffer is read where it is aligned.
-    barrage::read_schema(&Buffer::from(message)).map_err(|error| format!("malformed schema: {error}"))
+    let wrong = |why: &dyn std::fmt::Display| format!("malformed schema: {why}");
+    let message = messages::next(&mut Buffer::from(bytes).into()).map_err(|fault| wrong(&fault))?;
+    let (header, _) = message.ok_or_else(|| wrong(&"it is empty"))?;
+    barrage::read_schema(&header).map_err(|error| wrong(&error))
 }
 
 /// A buffer that the socket reads from.
@@ -84,57 +83,24 @@ impl Encoder {
     }
 }
 
-/// What a stream has, taken from its front.
-struct Pieces(VecDeque<Buffer>);
-
-impl Pieces {
-    fn take(&mut self, mut len: usize) -> Result<Vec<Buffer>, ArrowError> {
-        let mut taken = Vec::new();
-        while len > 0 {
-            let mut front =
-                self.0.pop_front().ok_or_else(|| ArrowError::IpcError("a message is cut short".to_owned()))?;
-            if front.len() > len {
-                self.0.push_front(front.slice(len));
-                front = front.slice_with_length(0, len);
-            }
-            len -= front.len();
-            if !front.is_empty() {
-                taken.push(front);
-            }
-        }
-        Ok(taken)
-    }
-
-    fn bytes(&mut self, len: usize) -> Result<Vec<u8>, ArrowError> {
-        Ok(self.take(len)?.iter().flat_map(|piece| piece.as_slice()).copied().collect())
-    }
-}
-
-/// Takes the messages of an Arrow stream apart and puts each into a frame of `FlightData`.
+/// Puts each message of an Arrow stream into a frame of `FlightData`.
 fn messages_of(stream: Vec<Buffer>) -> Result<Vec<Message>, ArrowError> {
-    let mut pieces = Pieces(stream.into_iter().filter(|piece| !piece.is_empty()).collect());
+    let mut stream: Pieces = stream.into_iter().collect();
     let mut messages = Vec::new();
-    while !pieces.0.is_empty() {
-        let prefix = pieces.bytes(8)?;
-        let len = u32::from_le_bytes([prefix[4], prefix[5], prefix[6], prefix[7]]) as usize;
-        if len == 0 {
-            break;
-        }
-        let header = pieces.bytes(len)?;
-        let body_len = messages::header(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
-        let body_len = usize::try_from(body_len).map_err(|error| ArrowError::IpcError(error.to_string()))?;
-        messages.push(flight_data(&header, &[], pieces.take(body_len)?, body_len));
+    while let Some((header, body)) =
+        messages::next(&mut stream).map_err(|fault| ArrowError::IpcError(fault.to_string()))?
+    {
+        messages.push(flight_data(&header, &[], body));
     }
     Ok(messages)
 }
 
 /// A message with what stands beside its cells.
 pub(crate) fn barrage_message(header: &[u8], metadata: &[u8], body: Vec<u8>) -> Message {
-    let len = body.len();
-    flight_data(header, metadata, vec![Buffer::from_vec(body)], len)
+    flight_data(header, metadata, Buffer::from_vec(body).into())
 }
 
-fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usize) -> Message {
+fn flight_data(header: &[u8], metadata: &[u8], body: Pieces) -> Message {
     let mut start = BytesMut::with_capacity(FRAME + header.len() + metadata.len() + 40);
     start.put_bytes(0, FRAME);
     start.put_u8(HEADER_TAG);
@@ -147,8 +113,8 @@ fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usiz
     }
     // Written also if it is empty: there are readers who look for it.
     start.put_slice(&BODY_TAG);
-    prost::encoding::encode_varint(body_len as u64, &mut start);
-    let len = (start.len() - FRAME + body_len) as u32;
+    prost::encoding::encode_varint(body.len() as u64, &mut start);
+    let len = (start.len() - FRAME + body.len()) as u32;
     start[1..FRAME].copy_from_slice(&len.to_be_bytes());
     let mut message = Vec::new();
     let mut small = start;
