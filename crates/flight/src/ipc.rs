@@ -6,6 +6,7 @@ use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, StreamEncoder};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::{BufMut, Bytes, BytesMut};
+use column::sound::Unsound;
 use messages::{Fault, Pieces};
 use tonic::Status;
 
@@ -44,7 +45,19 @@ pub(crate) fn schema_of(bytes: &[u8]) -> Result<Schema, String> {
     let wrong = |why: &dyn std::fmt::Display| format!("malformed schema: {why}");
     let message = messages::next(&mut Buffer::from(bytes).into()).map_err(|fault| wrong(&fault))?;
     let (header, _) = message.ok_or_else(|| wrong(&"it is empty"))?;
-    barrage::read_schema(&header).map_err(|error| wrong(&error))
+    schema_in(&header).map_err(|why| wrong(&why))
+}
+
+/// The schema in the header of a message, judged; safe on any bytes.
+pub(crate) fn schema_in(header: &[u8]) -> Result<Schema, String> {
+    let schema = barrage::read_schema(header).map_err(|error| error.to_string())?;
+    judged(&schema).map_err(|unsound| unsound.to_string())?;
+    Ok(schema)
+}
+
+/// Refuses types that are none, or that no table holds, before any cells come: later only columns without cells are asked.
+fn judged(schema: &Schema) -> Result<(), Unsound> {
+    column::sound::schema(schema)
 }
 
 /// A buffer that the socket reads from.
@@ -134,6 +147,10 @@ fn flight_data(header: &[u8], metadata: &[u8], body: Pieces) -> Message {
     message
 }
 
+fn malformed(why: &dyn std::fmt::Display) -> Status {
+    Status::invalid_argument(format!("malformed Arrow data: {why}"))
+}
+
 /// What a client sends, message by message.
 #[derive(Default)]
 pub(crate) struct Received(messages::Reader);
@@ -149,12 +166,18 @@ impl Received {
         self.0.dictionaries()
     }
 
-    /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
+    /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked, its
+    /// schema as soon as it is there.
     pub(crate) fn read(&mut self, header: &[u8], body: &Buffer) -> Result<Option<RecordBatch>, Status> {
-        self.0.read(header, body).map_err(|fault| match fault {
-            Fault::Malformed(why) => Status::invalid_argument(format!("malformed Arrow data: {why}")),
+        let is_new = self.0.schema().is_none();
+        let rows = self.0.read(header, body).map_err(|fault| match fault {
+            Fault::Malformed(why) => malformed(&why),
             Fault::Exhausted(why) => Status::resource_exhausted(why.to_string()),
-        })
+        })?;
+        match self.0.schema().filter(|_| is_new).map(|schema| judged(schema)) {
+            Some(Err(unsound)) => Err(malformed(&unsound)),
+            _ => Ok(rows),
+        }
     }
 }
 
@@ -165,7 +188,7 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{ArrayRef, Int64Array, StringArray, UnionArray};
-    use arrow_schema::{DataType, Field, UnionFields};
+    use arrow_schema::{DataType, Field, TimeUnit, UnionFields};
     use prost::Message as _;
 
     use super::*;
@@ -214,6 +237,59 @@ mod tests {
     fn a_schema_goes_alone() {
         let messages = sent(Encoder::new(&batch(1).schema()).and_then(Encoder::finish).expect("messages"));
         assert_eq!(messages.len(), 1);
+    }
+
+    /// Types that are none, with what is said of each; a writer of Arrow sends them all.
+    fn no_types() -> Vec<(DataType, &'static str)> {
+        use DataType::*;
+        let item = |kind: DataType| Arc::new(Field::new("item", kind, true));
+        let mut deep = Int64;
+        for _ in 0..200 {
+            deep = List(item(deep));
+        }
+        let pair = |fields: Vec<Field>| Map(Arc::new(Field::new("entries", Struct(fields.into()), false)), false);
+        vec![
+            (Decimal32(10, 0), "Decimal32(10, 0) is no type"),
+            (Decimal64(19, 0), "Decimal64(19, 0) is no type"),
+            (Decimal128(39, 0), "Decimal128(39, 0) is no type"),
+            (Decimal128(0, 0), "Decimal128(0, 0) is no type"),
+            (Decimal128(5, 6), "Decimal128(5, 6) is no type"),
+            (Decimal256(77, 0), "Decimal256(77, 0) is no type"),
+            (Time32(TimeUnit::Microsecond), "Time32(µs) is no type"),
+            (Time32(TimeUnit::Nanosecond), "Time32(ns) is no type"),
+            (Time64(TimeUnit::Second), "Time64(s) is no type"),
+            (Time64(TimeUnit::Millisecond), "Time64(ms) is no type"),
+            (FixedSizeBinary(-1), "FixedSizeBinary(-1) is no type"),
+            (FixedSizeList(item(Int64), -1), "is no type"),
+            (pair(vec![]), "is no type"),
+            (pair(vec![Field::new("key", Utf8, false)]), "is no type"),
+            (RunEndEncoded(item(UInt64), item(Utf8)), "is no type"),
+            (RunEndEncoded(item(Utf8), item(Utf8)), "is no type"),
+            (Dictionary(Box::new(Float64), Box::new(Utf8)), "is no type"),
+            (List(item(Decimal128(39, 0))), "Decimal128(39, 0) is no type"),
+            (Struct(vec![Field::new("x", Time64(TimeUnit::Second), true)].into()), "Time64(s) is no type"),
+            (deep, "types are nested more than"),
+            (Timestamp(TimeUnit::Nanosecond, Some("x".repeat(1 << 20).into())), "a name of 1048576 bytes"),
+        ]
+    }
+
+    #[test]
+    fn a_schema_is_judged_when_it_comes_each_column_of_it() {
+        for (kind, why) in no_types() {
+            for at in 0..3 {
+                let mut fields = vec![Field::new("n", DataType::Int64, true); 2];
+                fields.insert(at, Field::new("wrong", kind.clone(), true));
+                let schema = Schema::new(fields);
+                let prefixed = encapsulated(&schema).expect("a message");
+                let header = &prefixed[8..];
+                let refused = Received::default().read(header, &Buffer::default()).expect_err("it is no type");
+                let (said, also) = (refused.message(), schema_of(&prefixed).expect_err("it is no type"));
+                for text in [said, also.as_str()] {
+                    assert!(text.contains("column \"wrong\": ") && text.contains(why), "{kind}: {text}");
+                }
+                assert_eq!(refused.code(), tonic::Code::InvalidArgument);
+            }
+        }
     }
 
     /// Cells of several types, dense or not.
