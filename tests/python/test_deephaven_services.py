@@ -6,6 +6,7 @@ import grpc
 import pandas as pd
 import pyarrow as pa
 import pyarrow.flight as fl
+import pydeephaven as dh
 import pytest
 from deephaven_core.proto import (
     inputtable_pb2,
@@ -306,6 +307,42 @@ def test_statistics_of_a_column_are_one_row(srv, wire):
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "no column"):
         statistics(wire, "nothing")
     del srv.tables["still"]
+
+
+def test_a_name_that_is_no_column_is_told_with_those_that_are(wire, session):
+    t = session.import_table(pa.table({"price": [1.0], "size": [2]}))
+    keys = session.import_table(pa.table({"syn": ["A"]}))
+    fed = session.input_table(pa.schema({"price": pa.float64()}))
+    source, by_sym = reference(t.pb_ticket), partitioned(wire, "sym")
+    sort = table_pb2.SortDescriptor(column_name="prise", direction=table_pb2.SortDescriptor.SortDirection.ASCENDING)
+    calls = {
+        "sort": lambda: wire.call(
+            TABLES, "Sort", table_pb2.SortTableRequest(result_id=wire.number(), source_id=source, sorts=[sort])
+        ),
+        "seek_row": lambda: seek(wire, t, "prise", double_value=1.0),
+        "column_statistics": lambda: wire.call(
+            TABLES,
+            "ComputeColumnStatistics",
+            table_pb2.ColumnStatisticsRequest(result_id=wire.number(), source_id=source, column_name="prise"),
+        ),
+        "get_constituent": lambda: constituent(wire, by_sym, keys.pb_ticket),
+        "input_table": lambda: fed.add(session.import_table(pa.table({"prise": [1.0]}))),
+    }
+    told = {}
+    for name, call in calls.items():
+        with pytest.raises((grpc.RpcError, dh.DHError)) as caught:
+            call()
+        told[name] = str(caught.value)
+    for name, missing, nearest in [
+        ("sort", "prise", "price"),
+        ("seek_row", "prise", "price"),
+        ("column_statistics", "prise", "price"),
+        ("get_constituent", "sym", "syn"),
+        ("input_table", "price", "prise"),
+    ]:
+        text = told[name].replace('\\"', '"')
+        assert f'no column "{missing}", did you mean "{nearest}"?; the columns are "{nearest}"' in text, text
+    assert '"price", "size"' in told["sort"].replace('\\"', '"')
 
 
 def test_a_left_join_gathers_what_matches(wire, session):

@@ -7,6 +7,7 @@ mod attributes;
 mod begin;
 mod calls;
 mod catalog;
+mod columns;
 mod console;
 mod context;
 mod counters;
