@@ -19,6 +19,8 @@ mod feed;
 mod fields;
 mod flight;
 mod frames;
+#[cfg(test)]
+mod golden;
 mod ipc;
 pub mod limits;
 mod lines;
