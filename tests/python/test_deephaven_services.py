@@ -338,7 +338,11 @@ def test_a_name_that_is_no_column_is_told_with_those_that_are(wire, session):
     for name, call in calls.items():
         with pytest.raises((grpc.RpcError, dh.DHError)) as caught:
             call()
-        told[name] = str(caught.value)
+        said, error = [], caught.value
+        while error is not None:
+            said.append(str(error))
+            error = error.__cause__ or error.__context__
+        told[name] = "\n".join(said)
     for name, missing, nearest in [
         ("sort", "prise", "price"),
         ("seek_row", "prise", "price"),
@@ -347,7 +351,7 @@ def test_a_name_that_is_no_column_is_told_with_those_that_are(wire, session):
         ("input_table", "price", "prise"),
     ]:
         text = told[name].replace('\\"', '"')
-        assert f'no column "{missing}", did you mean "{nearest}"?; the columns are "{nearest}"' in text, text
+        assert f'no column "{missing}" (did you mean "{nearest}"?); the columns are "{nearest}"' in text, text
     assert '"price", "size"' in told["sort"].replace('\\"', '"')
 
 

@@ -529,6 +529,19 @@ def test_the_limits_are_told_by_name(srv):
     }
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_type_that_is_none_is_refused_with_its_column(srv, rows, at):
+    cells = {"n": pa.array([1, 2][:rows], pa.int64())}
+    wrong = {"wrong": pa.array([decimal.Decimal("0.00000001")] * rows, pa.decimal128(5, 8))}
+    table = pa.table(cells | wrong if at else wrong | cells)
+    with fl.connect(srv.url) as client:
+        writer, _ = client.do_put(fl.FlightDescriptor.for_path("up"), table.schema, headers(srv.token))
+        with pytest.raises(pa.ArrowInvalid, match=r'column "wrong": Decimal128\(5, 8\) is no type'), writer:
+            writer.write_table(table)
+    assert "up" not in srv.tables
+
+
 def with_code(client, code):
     return fl.FlightCallOptions(headers=[client.authenticate_basic_token("page", code)])
 

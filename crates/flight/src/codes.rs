@@ -59,6 +59,11 @@ pub(crate) fn refused() -> Status {
     Status::unauthenticated("this code lets nobody in: it was used, or is too old; each lets in once")
 }
 
+/// Whether this was said of a code.
+pub(crate) fn is_refused(status: &Status) -> bool {
+    status.message() == refused().message()
+}
+
 impl Codes {
     pub(crate) fn new(limits: &Limits) -> Codes {
         Codes { waiting: Mutex::default(), most: limits.codes, life: limits.code }

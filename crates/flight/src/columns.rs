@@ -43,7 +43,7 @@ mod tests {
         for (status, code) in refused {
             assert_eq!(status.code(), code);
             let text = status.message();
-            assert!(text.starts_with("x: no column \"Prise\", did you mean \"Price\"?"), "{text}");
+            assert!(text.starts_with("x: no column \"Prise\" (did you mean \"Price\"?); "), "{text}");
             assert!(text.contains("Symbol") && text.contains("Size"), "{text}");
         }
     }

@@ -107,7 +107,7 @@ fn what_the_server_writes_is_written_as_others_write_it() {
 /// may hold more, which the server does not read.
 #[test]
 fn what_clients_alone_send_is_read() {
-    fn same<M: Message + Default + PartialEq>(bytes: &[u8]) {
+    fn same<M: Message + Default + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
         let read = M::decode(bytes).expect("a sound message");
         assert!(read != M::default());
         assert_eq!(M::decode(&read.encode_to_vec()[..]).as_ref(), Ok(&read));

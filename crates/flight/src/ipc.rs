@@ -175,7 +175,11 @@ impl Received {
             Fault::Exhausted(why) => Status::resource_exhausted(why.to_string()),
         })?;
         match self.0.schema().filter(|_| is_new).map(|schema| judged(schema)) {
-            Some(Err(unsound)) => Err(malformed(&unsound)),
+            Some(Err(unsound)) => {
+                // Before a schema there is nothing.
+                self.0 = messages::Reader::default();
+                Err(malformed(&unsound))
+            }
             _ => Ok(rows),
         }
     }
@@ -239,12 +243,13 @@ mod tests {
         assert_eq!(messages.len(), 1);
     }
 
-    /// Types that are none, with what is said of each; a writer of Arrow sends them all.
+    /// Types that are none, with what is said of each. Others, such as times of an odd width and dictionaries by floats, a
+    /// writer of Arrow cannot even send.
     fn no_types() -> Vec<(DataType, &'static str)> {
         use DataType::*;
         let item = |kind: DataType| Arc::new(Field::new("item", kind, true));
         let mut deep = Int64;
-        for _ in 0..200 {
+        for _ in 0..limits::bounds::NESTING + 1 {
             deep = List(item(deep));
         }
         let pair = |fields: Vec<Field>| Map(Arc::new(Field::new("entries", Struct(fields.into()), false)), false);
@@ -255,19 +260,14 @@ mod tests {
             (Decimal128(0, 0), "Decimal128(0, 0) is no type"),
             (Decimal128(5, 6), "Decimal128(5, 6) is no type"),
             (Decimal256(77, 0), "Decimal256(77, 0) is no type"),
-            (Time32(TimeUnit::Microsecond), "Time32(µs) is no type"),
-            (Time32(TimeUnit::Nanosecond), "Time32(ns) is no type"),
-            (Time64(TimeUnit::Second), "Time64(s) is no type"),
-            (Time64(TimeUnit::Millisecond), "Time64(ms) is no type"),
             (FixedSizeBinary(-1), "FixedSizeBinary(-1) is no type"),
             (FixedSizeList(item(Int64), -1), "is no type"),
             (pair(vec![]), "is no type"),
             (pair(vec![Field::new("key", Utf8, false)]), "is no type"),
             (RunEndEncoded(item(UInt64), item(Utf8)), "is no type"),
             (RunEndEncoded(item(Utf8), item(Utf8)), "is no type"),
-            (Dictionary(Box::new(Float64), Box::new(Utf8)), "is no type"),
             (List(item(Decimal128(39, 0))), "Decimal128(39, 0) is no type"),
-            (Struct(vec![Field::new("x", Time64(TimeUnit::Second), true)].into()), "Time64(s) is no type"),
+            (Struct(vec![Field::new("x", FixedSizeBinary(-1), true)].into()), "FixedSizeBinary(-1) is no type"),
             (deep, "types are nested more than"),
             (Timestamp(TimeUnit::Nanosecond, Some("x".repeat(1 << 20).into())), "a name of 1048576 bytes"),
         ]

@@ -112,7 +112,7 @@ fn known(schema: Option<&SchemaRef>) -> Result<&SchemaRef, Fault> {
 /// what the decoder does not catch is its error too.
 fn guarded<R>(header: &[u8], work: impl FnOnce(&[u8]) -> Result<R, Fault>) -> Result<R, Fault> {
     let copied;
-    let header = if check::is_aligned(header) {
+    let header: &[u8] = if check::is_aligned(header) {
         header
     } else {
         copied = Buffer::from(header);
