@@ -89,7 +89,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("barrage", &["limits", "messages", "rowset", "engine"], &["arrow-ipc", "flatbuffers", "thiserror"]),
     (
         "flight",
-        &["limits", "messages", "rowset", "graph", "formula", "engine", "barrage"],
+        &["limits", "messages", "rowset", "graph", "column", "formula", "engine", "barrage"],
         &[
             "arrow-ipc",
             "arrow-row",

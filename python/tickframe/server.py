@@ -176,6 +176,36 @@ class Server:
         """
         return self._native.counters or {}
 
+    def code(self, login: str | None = None) -> str:
+        """A code that lets somebody in once: what a page in a browser is given in place of the token.
+
+        It is sent in any form in which a token is, and opens one session, whose token the answer carries. It lets nobody
+        in a second time, nor a minute after it was made. A page takes it from the part of its address behind ``#``,
+        which browsers send to no server.
+
+        Args:
+            login: Whose session it opens; the first one's by default.
+
+        Raises:
+            InvalidOperationError: Nobody has this name, the server asks nobody for a token, or it was stopped.
+            ResourceError: As many codes wait as may: 64.
+
+        Examples:
+            >>> import tickframe as tf
+            >>> with tf.serve({}) as srv:
+            ...     code = srv.code()
+            >>> code.startswith("once-"), len(code)
+            (True, 37)
+        """
+        if login is None:
+            login = next(iter(self._tokens), "") if self._tokens else ""
+        if not isinstance(login, str):
+            raise errors.TypeMismatchError(f"code: a login is named by a string, not {type(login).__name__}")
+        drawn = self._native.code(login)
+        if drawn is None:
+            raise errors.InvalidOperationError("code: the server was stopped")
+        return drawn
+
     def stop(self) -> None:
         """End all calls, sessions and threads, and let the tables go. A second call does nothing.
 

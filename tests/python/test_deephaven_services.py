@@ -1,19 +1,26 @@
 """Calls of the Core API that `pydeephaven` has no method for, made with the stubs that it brings."""
 
 import contextlib
+import pathlib
 
 import grpc
 import pandas as pd
 import pyarrow as pa
 import pyarrow.flight as fl
+import pydeephaven as dh
 import pytest
 from deephaven_core.proto import (
+    application_pb2,
+    config_pb2,
+    console_pb2,
     inputtable_pb2,
     inputtable_pb2_grpc,
     object_pb2,
     object_pb2_grpc,
     partitionedtable_pb2,
     partitionedtable_pb2_grpc,
+    session_pb2,
+    storage_pb2,
     table_pb2,
     table_pb2_grpc,
     ticket_pb2,
@@ -308,6 +315,46 @@ def test_statistics_of_a_column_are_one_row(srv, wire):
     del srv.tables["still"]
 
 
+def test_a_name_that_is_no_column_is_told_with_those_that_are(wire, session):
+    t = session.import_table(pa.table({"price": [1.0], "size": [2]}))
+    keys = session.import_table(pa.table({"syn": ["A"]}))
+    fed = session.input_table(pa.schema({"price": pa.float64()}))
+    source, by_sym = reference(t.pb_ticket), partitioned(wire, "sym")
+    sort = table_pb2.SortDescriptor(column_name="prise", direction=table_pb2.SortDescriptor.SortDirection.ASCENDING)
+    calls = {
+        "sort": lambda: wire.call(
+            TABLES, "Sort", table_pb2.SortTableRequest(result_id=wire.number(), source_id=source, sorts=[sort])
+        ),
+        "seek_row": lambda: seek(wire, t, "prise", double_value=1.0),
+        "column_statistics": lambda: wire.call(
+            TABLES,
+            "ComputeColumnStatistics",
+            table_pb2.ColumnStatisticsRequest(result_id=wire.number(), source_id=source, column_name="prise"),
+        ),
+        "get_constituent": lambda: constituent(wire, by_sym, keys.pb_ticket),
+        "input_table": lambda: fed.add(session.import_table(pa.table({"prise": [1.0]}))),
+    }
+    told = {}
+    for name, call in calls.items():
+        with pytest.raises((grpc.RpcError, dh.DHError)) as caught:
+            call()
+        said, error = [], caught.value
+        while error is not None:
+            said.append(str(error))
+            error = error.__cause__ or error.__context__
+        told[name] = "\n".join(said)
+    for name, missing, nearest in [
+        ("sort", "prise", "price"),
+        ("seek_row", "prise", "price"),
+        ("column_statistics", "prise", "price"),
+        ("get_constituent", "sym", "syn"),
+        ("input_table", "price", "prise"),
+    ]:
+        text = told[name].replace('\\"', '"')
+        assert f'no column "{missing}" (did you mean "{nearest}"?); the columns are "{nearest}"' in text, text
+    assert '"price", "size"' in told["sort"].replace('\\"', '"')
+
+
 def test_a_left_join_gathers_what_matches(wire, session):
     left = session.import_table(pa.table({"k": ["a", "b", None]}))
     right = session.import_table(pa.table({"j": ["a", "a", None, "c"], "v": [1, 2, 3, 4]}))
@@ -417,3 +464,27 @@ def test_an_input_table_takes_unions(wire, kind):
     if kind == "in_memory_key_backed":
         with pytest.raises(grpc.RpcError, match='column "u" holds Union'):
             made(["u"])
+
+
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "core.txt"
+
+
+def test_the_golden_messages_are_those_of_the_stubs():
+    """The server's own tests read and write these again; here the other side does."""
+    modules = [console_pb2, inputtable_pb2, object_pb2, partitionedtable_pb2, session_pb2, storage_pb2, table_pb2]
+    kinds = {
+        of.DESCRIPTOR.full_name: of
+        for module in [*modules, application_pb2, config_pb2]
+        for of in vars(module).values()
+        if hasattr(of, "DESCRIPTOR") and hasattr(of, "FromString")
+    }
+    read = 0
+    for line in GOLDEN.read_text().splitlines():
+        if line.startswith("#") or " | arrow." in line:
+            continue
+        _, name, text = line.split(" | ")
+        message = kinds[name].FromString(bytes.fromhex(text))
+        again = message.SerializeToString(deterministic=True)
+        assert sorted(again) == sorted(bytes.fromhex(text)), name
+        read += 1
+    assert read > 80

@@ -69,6 +69,21 @@ def test_a_page_that_nobody_named_may_not_call(srv):
     assert asked(srv, CONSTANTS, origin=PAGE, authorization="Bearer wrong")[1]["grpc-status"] == "16"
 
 
+def test_a_page_comes_in_with_a_code_once_and_goes_on_with_its_session(srv):
+    code = srv.code()
+    status, headers, messages, _ = asked(srv, CONSTANTS, origin=PAGE, authorization=f"Bearer {code}")
+    assert (status, len(messages)) == (200, 1)
+    assert "authorization" in headers["access-control-expose-headers"]
+    session = headers["authorization"]
+    assert session.startswith("Bearer ")
+    assert srv.token not in session
+    assert asked(srv, GET, b"\x0a\x03s/t", origin=PAGE, authorization=session)[3]["grpc-status"] == "0"
+    again = asked(srv, CONSTANTS, origin=PAGE, authorization=f"Bearer {code}")[1]
+    assert again["grpc-status"] == "16"
+    assert again["grpc-message"].startswith("this%20code%20lets%20nobody%20in")
+    assert "authorization" not in again
+
+
 def test_a_browser_that_asks_first_is_told(srv):
     status, headers, _, _ = asked(srv, CONSTANTS, method="OPTIONS", origin=PAGE, authorization="")
     assert (status, headers["access-control-allow-methods"]) == (204, "POST")

@@ -513,6 +513,8 @@ def test_the_limits_are_told_by_name(srv):
         "script": 3_600_000,
         "sessions": 4096,
         "session": 300_000,
+        "codes": 64,
+        "code": 60_000,
         "patience": 5_000,
         "hold": 300_000,
         "exports": 100_000,
@@ -525,6 +527,74 @@ def test_the_limits_are_told_by_name(srv):
         "login_subscriptions": 4096,
         "login_memory": srv.limits["login_memory"],
     }
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_type_that_is_none_is_refused_with_its_column(srv, rows, at):
+    cells = {"n": pa.array([1, 2][:rows], pa.int64())}
+    wrong = {"wrong": pa.array([decimal.Decimal("0.00000001")] * rows, pa.decimal128(5, 8))}
+    table = pa.table(cells | wrong if at else wrong | cells)
+    with fl.connect(srv.url) as client:
+        writer, _ = client.do_put(fl.FlightDescriptor.for_path("up"), table.schema, headers(srv.token))
+        with pytest.raises(pa.ArrowInvalid, match=r'column "wrong": Decimal128\(5, 8\) is no type'), writer:
+            writer.write_table(table)
+    assert "up" not in srv.tables
+
+
+def with_code(client, code):
+    return fl.FlightCallOptions(headers=[client.authenticate_basic_token("page", code)])
+
+
+def test_a_code_lets_somebody_in_once():
+    with tf.serve({"t": T}) as srv, fl.connect(srv.url) as client:
+        code, other = srv.code(), srv.code()
+        assert code != other
+        assert srv.token not in code
+        assert code not in repr(srv)
+        options = with_code(client, code)
+        assert client.do_get(fl.Ticket(b"s/t"), options).read_all().num_rows == len(T)
+        with pytest.raises(fl.FlightUnauthenticatedError, match="this code lets nobody in: it was used, or is too old"):
+            with_code(client, code)
+        # The session goes on, and the other code is as it was.
+        assert client.do_get(fl.Ticket(b"s/t"), options).read_all().num_rows == len(T)
+        bearer = fl.FlightCallOptions(headers=[(b"authorization", b"Bearer " + other.encode())])
+        assert client.do_get(fl.Ticket(b"s/t"), bearer).read_all().num_rows == len(T)
+        with pytest.raises(fl.FlightUnauthenticatedError, match="this code lets nobody in"):
+            client.do_get(fl.Ticket(b"s/t"), bearer).read_all()
+        with pytest.raises(fl.FlightUnauthenticatedError, match="this code lets nobody in"):
+            with_code(client, "once-" + "0" * 32)
+
+
+def test_a_code_is_of_one_login_and_of_one_server():
+    with tf.serve({}, token={"ann": None, "bob": None}) as srv, tf.serve({}) as another:
+        with pytest.raises(tf.errors.InvalidOperationError, match='there is no login "eve"'):
+            srv.code("eve")
+        with pytest.raises(tf.errors.TypeMismatchError, match="a login is named by a string, not int"):
+            srv.code(1)
+        with fl.connect(another.url) as client, pytest.raises(fl.FlightUnauthenticatedError):
+            with_code(client, srv.code("bob"))
+        with fl.connect(srv.url) as client:
+            held = with_code(client, srv.code("bob"))
+            counters = json.loads(next(iter(client.do_action("counters", held))).body.to_pybytes())
+            assert counters["sessions"] == 1
+    with pytest.raises(tf.errors.InvalidOperationError, match="the server was stopped"):
+        srv.code()
+    with pytest.warns(UserWarning, match="token=False"):
+        asks_nobody = tf.serve({}, token=False)
+    with asks_nobody, pytest.raises(tf.errors.InvalidOperationError, match="asks nobody for a token"):
+        asks_nobody.code()
+
+
+def test_only_so_many_codes_wait():
+    with tf.serve({}) as srv:
+        codes = [srv.code() for _ in range(srv.limits["codes"])]
+        assert len(set(codes)) == 64
+        with pytest.raises(tf.errors.ResourceError, match="64 codes wait to be used already"):
+            srv.code()
+        with fl.connect(srv.url) as client:
+            with_code(client, codes[7])
+        assert srv.code() not in codes
 
 
 def test_logins_have_limits_of_their_own():

@@ -194,14 +194,15 @@ fn cut(bytes: &Buffer, block: &Block) -> Result<(Buffer, Buffer), Fault> {
     if at.checked_add(len).is_none_or(|end| end > bytes.len()) {
         return Err(short());
     }
-    messages::next(&mut bytes.slice_with_length(at, len))?.ok_or_else(short)
+    let (header, body) = messages::next(&mut bytes.slice_with_length(at, len).into())?.ok_or_else(short)?;
+    Ok((header, body.whole()))
 }
 
 /// The schema and the batches of a stream.
 fn of_stream(bytes: &Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), Fault> {
-    let (mut rest, mut reader, mut batches) = (bytes.clone(), Reader::default(), Vec::new());
+    let (mut rest, mut reader, mut batches) = (bytes.clone().into(), Reader::default(), Vec::new());
     while let Some((header, body)) = messages::next(&mut rest)? {
-        batches.extend(reader.read(&header, &body)?);
+        batches.extend(reader.read(&header, &body.whole())?);
     }
     let schema = reader.schema().ok_or_else(|| Fault::Malformed("it has no schema".to_owned()))?;
     Ok((schema.clone(), batches))

@@ -1,14 +1,13 @@
 //! Arrow on the wire: batches out, whose buffers are sent as they lie in memory, and bodies in, judged whole.
 
-use std::collections::VecDeque;
-
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, StreamEncoder};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::{BufMut, Bytes, BytesMut};
-use messages::Fault;
+use column::sound::Unsound;
+use messages::{Fault, Pieces};
 use tonic::Status;
 
 use crate::frames::{FRAME, Message};
@@ -43,9 +42,22 @@ pub(crate) fn encapsulated(schema: &Schema) -> Result<Bytes, ArrowError> {
 
 /// The schema in a message with that prefix; safe on any bytes.
 pub(crate) fn schema_of(bytes: &[u8]) -> Result<Schema, String> {
-    let message = bytes.get(CONTINUATION.len() + 4..).ok_or("malformed schema: it is too short")?;
-    // A flatbuffer is read where it is aligned.
-    barrage::read_schema(&Buffer::from(message)).map_err(|error| format!("malformed schema: {error}"))
+    let wrong = |why: &dyn std::fmt::Display| format!("malformed schema: {why}");
+    let message = messages::next(&mut Buffer::from(bytes).into()).map_err(|fault| wrong(&fault))?;
+    let (header, _) = message.ok_or_else(|| wrong(&"it is empty"))?;
+    schema_in(&header).map_err(|why| wrong(&why))
+}
+
+/// The schema in the header of a message, judged; safe on any bytes.
+pub(crate) fn schema_in(header: &[u8]) -> Result<Schema, String> {
+    let schema = barrage::read_schema(header).map_err(|error| error.to_string())?;
+    judged(&schema).map_err(|unsound| unsound.to_string())?;
+    Ok(schema)
+}
+
+/// Refuses types that are none, or that no table holds, before any cells come: later only columns without cells are asked.
+fn judged(schema: &Schema) -> Result<(), Unsound> {
+    column::sound::schema(schema)
 }
 
 /// A buffer that the socket reads from.
@@ -84,57 +96,24 @@ impl Encoder {
     }
 }
 
-/// What a stream has, taken from its front.
-struct Pieces(VecDeque<Buffer>);
-
-impl Pieces {
-    fn take(&mut self, mut len: usize) -> Result<Vec<Buffer>, ArrowError> {
-        let mut taken = Vec::new();
-        while len > 0 {
-            let mut front =
-                self.0.pop_front().ok_or_else(|| ArrowError::IpcError("a message is cut short".to_owned()))?;
-            if front.len() > len {
-                self.0.push_front(front.slice(len));
-                front = front.slice_with_length(0, len);
-            }
-            len -= front.len();
-            if !front.is_empty() {
-                taken.push(front);
-            }
-        }
-        Ok(taken)
-    }
-
-    fn bytes(&mut self, len: usize) -> Result<Vec<u8>, ArrowError> {
-        Ok(self.take(len)?.iter().flat_map(|piece| piece.as_slice()).copied().collect())
-    }
-}
-
-/// Takes the messages of an Arrow stream apart and puts each into a frame of `FlightData`.
+/// Puts each message of an Arrow stream into a frame of `FlightData`.
 fn messages_of(stream: Vec<Buffer>) -> Result<Vec<Message>, ArrowError> {
-    let mut pieces = Pieces(stream.into_iter().filter(|piece| !piece.is_empty()).collect());
+    let mut stream: Pieces = stream.into_iter().collect();
     let mut messages = Vec::new();
-    while !pieces.0.is_empty() {
-        let prefix = pieces.bytes(8)?;
-        let len = u32::from_le_bytes([prefix[4], prefix[5], prefix[6], prefix[7]]) as usize;
-        if len == 0 {
-            break;
-        }
-        let header = pieces.bytes(len)?;
-        let body_len = messages::header(&header).map_err(|error| ArrowError::IpcError(error.to_string()))?.bodyLength();
-        let body_len = usize::try_from(body_len).map_err(|error| ArrowError::IpcError(error.to_string()))?;
-        messages.push(flight_data(&header, &[], pieces.take(body_len)?, body_len));
+    while let Some((header, body)) =
+        messages::next(&mut stream).map_err(|fault| ArrowError::IpcError(fault.to_string()))?
+    {
+        messages.push(flight_data(&header, &[], body));
     }
     Ok(messages)
 }
 
 /// A message with what stands beside its cells.
 pub(crate) fn barrage_message(header: &[u8], metadata: &[u8], body: Vec<u8>) -> Message {
-    let len = body.len();
-    flight_data(header, metadata, vec![Buffer::from_vec(body)], len)
+    flight_data(header, metadata, Buffer::from_vec(body).into())
 }
 
-fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usize) -> Message {
+fn flight_data(header: &[u8], metadata: &[u8], body: Pieces) -> Message {
     let mut start = BytesMut::with_capacity(FRAME + header.len() + metadata.len() + 40);
     start.put_bytes(0, FRAME);
     start.put_u8(HEADER_TAG);
@@ -147,8 +126,8 @@ fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usiz
     }
     // Written also if it is empty: there are readers who look for it.
     start.put_slice(&BODY_TAG);
-    prost::encoding::encode_varint(body_len as u64, &mut start);
-    let len = (start.len() - FRAME + body_len) as u32;
+    prost::encoding::encode_varint(body.len() as u64, &mut start);
+    let len = (start.len() - FRAME + body.len()) as u32;
     start[1..FRAME].copy_from_slice(&len.to_be_bytes());
     let mut message = Vec::new();
     let mut small = start;
@@ -168,6 +147,10 @@ fn flight_data(header: &[u8], metadata: &[u8], body: Vec<Buffer>, body_len: usiz
     message
 }
 
+fn malformed(why: &dyn std::fmt::Display) -> Status {
+    Status::invalid_argument(format!("malformed Arrow data: {why}"))
+}
+
 /// What a client sends, message by message.
 #[derive(Default)]
 pub(crate) struct Received(messages::Reader);
@@ -183,12 +166,22 @@ impl Received {
         self.0.dictionaries()
     }
 
-    /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked.
+    /// Reads one message; gives the rows if it has any. Nothing of what it declares is believed before it is checked, its
+    /// schema as soon as it is there.
     pub(crate) fn read(&mut self, header: &[u8], body: &Buffer) -> Result<Option<RecordBatch>, Status> {
-        self.0.read(header, body).map_err(|fault| match fault {
-            Fault::Malformed(why) => Status::invalid_argument(format!("malformed Arrow data: {why}")),
+        let is_new = self.0.schema().is_none();
+        let rows = self.0.read(header, body).map_err(|fault| match fault {
+            Fault::Malformed(why) => malformed(&why),
             Fault::Exhausted(why) => Status::resource_exhausted(why.to_string()),
-        })
+        })?;
+        match self.0.schema().filter(|_| is_new).map(|schema| judged(schema)) {
+            Some(Err(unsound)) => {
+                // Before a schema there is nothing.
+                self.0 = messages::Reader::default();
+                Err(malformed(&unsound))
+            }
+            _ => Ok(rows),
+        }
     }
 }
 
@@ -199,7 +192,7 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{ArrayRef, Int64Array, StringArray, UnionArray};
-    use arrow_schema::{DataType, Field, UnionFields};
+    use arrow_schema::{DataType, Field, TimeUnit, UnionFields};
     use prost::Message as _;
 
     use super::*;
@@ -248,6 +241,55 @@ mod tests {
     fn a_schema_goes_alone() {
         let messages = sent(Encoder::new(&batch(1).schema()).and_then(Encoder::finish).expect("messages"));
         assert_eq!(messages.len(), 1);
+    }
+
+    /// Types that are none, with what is said of each. Others, such as times of an odd width and dictionaries by floats, a
+    /// writer of Arrow cannot even send.
+    fn no_types() -> Vec<(DataType, &'static str)> {
+        use DataType::*;
+        let item = |kind: DataType| Arc::new(Field::new("item", kind, true));
+        let mut deep = Int64;
+        for _ in 0..limits::bounds::NESTING + 1 {
+            deep = List(item(deep));
+        }
+        let pair = |fields: Vec<Field>| Map(Arc::new(Field::new("entries", Struct(fields.into()), false)), false);
+        vec![
+            (Decimal32(10, 0), "Decimal32(10, 0) is no type"),
+            (Decimal64(19, 0), "Decimal64(19, 0) is no type"),
+            (Decimal128(39, 0), "Decimal128(39, 0) is no type"),
+            (Decimal128(0, 0), "Decimal128(0, 0) is no type"),
+            (Decimal128(5, 6), "Decimal128(5, 6) is no type"),
+            (Decimal256(77, 0), "Decimal256(77, 0) is no type"),
+            (FixedSizeBinary(-1), "FixedSizeBinary(-1) is no type"),
+            (FixedSizeList(item(Int64), -1), "is no type"),
+            (pair(vec![]), "is no type"),
+            (pair(vec![Field::new("key", Utf8, false)]), "is no type"),
+            (RunEndEncoded(item(UInt64), item(Utf8)), "is no type"),
+            (RunEndEncoded(item(Utf8), item(Utf8)), "is no type"),
+            (List(item(Decimal128(39, 0))), "Decimal128(39, 0) is no type"),
+            (Struct(vec![Field::new("x", FixedSizeBinary(-1), true)].into()), "FixedSizeBinary(-1) is no type"),
+            (deep, "types are nested more than"),
+            (Timestamp(TimeUnit::Nanosecond, Some("x".repeat(1 << 20).into())), "a name of 1048576 bytes"),
+        ]
+    }
+
+    #[test]
+    fn a_schema_is_judged_when_it_comes_each_column_of_it() {
+        for (kind, why) in no_types() {
+            for at in 0..3 {
+                let mut fields = vec![Field::new("n", DataType::Int64, true); 2];
+                fields.insert(at, Field::new("wrong", kind.clone(), true));
+                let schema = Schema::new(fields);
+                let prefixed = encapsulated(&schema).expect("a message");
+                let header = &prefixed[8..];
+                let refused = Received::default().read(header, &Buffer::default()).expect_err("it is no type");
+                let (said, also) = (refused.message(), schema_of(&prefixed).expect_err("it is no type"));
+                for text in [said, also.as_str()] {
+                    assert!(text.contains("column \"wrong\": ") && text.contains(why), "{kind}: {text}");
+                }
+                assert_eq!(refused.code(), tonic::Code::InvalidArgument);
+            }
+        }
     }
 
     /// Cells of several types, dense or not.

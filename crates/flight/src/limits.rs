@@ -33,6 +33,10 @@ pub struct Limits {
     pub sessions: usize,
     /// How long a session lives after its last call.
     pub session: Duration,
+    /// Codes that wait to be used.
+    pub codes: usize,
+    /// How long a code waits.
+    pub code: Duration,
     /// How long a client may leave a message before the step that it is read from is let go.
     pub patience: Duration,
     /// How long the rows of one step may be on their way, before it is let go.
@@ -86,6 +90,8 @@ impl Default for Limits {
             script: Duration::from_secs(3600),
             sessions: 4096,
             session: Duration::from_secs(300),
+            codes: 64,
+            code: Duration::from_secs(60),
             patience: Duration::from_secs(5),
             hold: Duration::from_secs(300),
             exports: 100_000,

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::begin::{Speech, begun};
 use crate::catalog::Catalog;
+use crate::codes::CodeError;
 use crate::context::Shared;
 use crate::limits::Limits;
 use crate::race::{First, first};
@@ -117,6 +118,11 @@ impl Server {
     /// What it counts, each by its name.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         crate::counters::all(&self.shared)
+    }
+
+    /// A code that opens one session of a login, once and soon.
+    pub fn code(&self, login: &str) -> Result<String, CodeError> {
+        self.shared.sessions.code(login)
     }
 
     /// Sessions that are open.

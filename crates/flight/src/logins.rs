@@ -50,6 +50,11 @@ impl Login {
         Arc::new(Login { name, most, held: Default::default() })
     }
 
+    /// As whoever started the server calls it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     #[cfg(test)]
     /// What stands in for a name that nobody has.
     pub(crate) fn nobody() -> Arc<Login> {

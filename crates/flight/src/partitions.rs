@@ -8,6 +8,7 @@ use formula::Expr;
 use tonic::Status;
 
 use crate::catalog::Object;
+use crate::columns;
 use crate::context::{Context, changing, engine_error};
 use crate::frames::Answers;
 use crate::proto::{ConstituentOf, Empty, MergeOf, PartitionBy, Ticket};
@@ -68,13 +69,10 @@ fn found(of: &Arc<Partitioned>, keys: &Table, several: bool) -> Result<Table, St
     const METHOD: &str = "get_constituent";
     let still = keys.snapshot().map_err(engine_error)?;
     let key = |name: String| {
-        let (set, given) = (of.set().schema().field_with_name(&name), still.schema().field_with_name(&name));
-        let Ok(given) = given else {
-            return Err(Status::invalid_argument(format!("{METHOD}: the table of keys has no column {name:?}")));
-        };
-        let wanted = set.map_err(|error| Status::invalid_argument(error.to_string()))?.data_type();
+        let of_keys = still.schema().field(columns::given(METHOD, still.schema(), &name)?);
+        let wanted = columns::asked(METHOD, of.set().schema(), &name)?.data_type();
         let column = Expr::column(name.as_str());
-        let column = if given.data_type() == wanted { Ok(column) } else { column.cast(wanted.clone(), true) };
+        let column = if of_keys.data_type() == wanted { Ok(column) } else { column.cast(wanted.clone(), true) };
         let column = column.map_err(|error| Status::invalid_argument(format!("{METHOD}: {error}")))?;
         Ok(column.alias(name.as_str()))
     };

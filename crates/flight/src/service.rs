@@ -12,6 +12,7 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::calls::{self, Call};
+use crate::codes;
 use crate::context::{Context, Shared};
 use crate::frames::{Answers, drain, one, read, whole};
 use crate::limits::Limits;
@@ -57,8 +58,12 @@ async fn called(shared: Arc<Shared>, parts: Parts, body: Incoming, speech: web::
     let caller = shared.sessions.caller(&parts.headers);
     let (session, new) = match caller {
         Ok(Caller { session, new }) => (Some(session), new),
-        // Whoever brings no right may say so in the call; who has taken all there is for it is told.
-        Err(refused) if before_login && refused.code() == tonic::Code::Unauthenticated => (None, false),
+        // Whoever brings no right may say so in the call; who has taken all there is for it is told, and whose code was used.
+        Err(refused)
+            if before_login && refused.code() == tonic::Code::Unauthenticated && !codes::is_refused(&refused) =>
+        {
+            (None, false)
+        }
         Err(refused) => {
             drain(body);
             return web::failed(refused, speech);

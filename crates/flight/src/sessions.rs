@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tonic::Status;
 
 use crate::catalog::Object;
+use crate::codes::{self, CodeError, Codes, equal};
 use crate::exports::Exports;
 use crate::limits::Limits;
 use crate::lines::Logs;
@@ -105,12 +106,7 @@ pub(crate) struct Sessions {
     known: Vec<Member>,
     limits: Limits,
     held: Mutex<HashMap<String, Arc<Session>>>,
-}
-
-/// Takes as long for wrong text as for right text of the same length.
-fn equal(left: &str, right: &str) -> bool {
-    let differ = left.bytes().zip(right.bytes()).fold(0, |all, (left, right)| all | (left ^ right));
-    left.len() == right.len() && std::hint::black_box(differ) == 0
+    codes: Codes,
 }
 
 /// 128 random bits of the system, as text.
@@ -132,7 +128,21 @@ impl Sessions {
             Access::Anybody => vec![one(String::new(), None)],
             Access::Tokens(tokens) => tokens.into_iter().map(|(name, token)| one(name, Some(token))).collect(),
         };
-        Sessions { known, limits, held: Mutex::default() }
+        Sessions { known, codes: Codes::new(&limits), limits, held: Mutex::default() }
+    }
+
+    /// A code that opens one session of a login, in any form in which a token does.
+    pub(crate) fn code(&self, login: &str) -> Result<String, CodeError> {
+        if self.anybody().is_some() {
+            return Err(CodeError::Nobody);
+        }
+        let Some(member) = self.logins().position(|known| known.name() == login) else {
+            return Err(CodeError::Login(
+                login.to_owned(),
+                self.logins().map(|known| known.name().to_owned()).collect(),
+            ));
+        };
+        self.codes.draw(member)
     }
 
     /// All who may call.
@@ -178,10 +188,11 @@ impl Sessions {
             None => match self.known(payload) {
                 Ok(known) => Ok(known),
                 // Anybody's word is as good as a token, but a session that is over stays over.
-                Err(over) => self
-                    .admits(payload)
-                    .filter(|member| member.token.is_some())
-                    .map_or(Err(over), |member| self.plain(member)),
+                Err(over) => match self.admits(payload).filter(|member| member.token.is_some()) {
+                    Some(member) => self.plain(member),
+                    None if codes::is_code(payload) => self.admitted(payload).and_then(|member| self.open(member)),
+                    None => Err(over),
+                },
             },
         }
     }
@@ -197,22 +208,33 @@ impl Sessions {
         self.known.iter().filter(has).fold(None, |found, member| found.or(Some(member)))
     }
 
+    /// Whose token this is, or whom the code lets in.
+    fn admitted(&self, secret: &str) -> Result<&Member, Status> {
+        match self.admits(secret) {
+            Some(member) => Ok(member),
+            None if codes::is_code(secret) => {
+                self.codes.redeem(secret).and_then(|at| self.known.get(at)).ok_or_else(codes::refused)
+            }
+            None => Err(refused()),
+        }
+    }
+
     fn login(&self, kind: &str, payload: &str) -> Result<Caller, Status> {
-        let admitted = if kind == PSK {
-            self.admits(payload)
+        let member = if kind == PSK {
+            self.admitted(payload)
         } else if kind.eq_ignore_ascii_case("basic") {
             let decoded = STANDARD.decode(payload).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             let secret = decoded.as_deref().and_then(|text| text.split_once(':'));
-            secret.and_then(|(_, password)| self.admits(password))
+            secret.map_or_else(|| Err(refused()), |(_, password)| self.admitted(password))
         } else {
-            self.anybody().filter(|_| kind == "Anonymous")
+            self.anybody().filter(|_| kind == "Anonymous").ok_or_else(refused)
         };
-        admitted.map_or_else(|| Err(refused()), |member| self.open(member))
+        self.open(member?)
     }
 
     /// Who has this name and password.
     pub(crate) fn password(&self, password: &str) -> Result<Caller, Status> {
-        self.admits(password).map_or_else(|| Err(refused()), |member| self.open(member))
+        self.admitted(password).and_then(|member| self.open(member))
     }
 
     fn open(&self, member: &Member) -> Result<Caller, Status> {
@@ -314,6 +336,51 @@ mod tests {
         assert!(!plain.new);
         let other = sessions.caller(&headers("authorization", "Bearer other")).expect("another's token");
         assert!(!Arc::ptr_eq(&plain.session, &other.session));
+    }
+
+    #[test]
+    fn a_code_opens_one_session_in_each_form_of_a_token() {
+        let sessions = sessions(Limits::default());
+        let code = |login: &str| sessions.code(login).expect("there is room");
+        let basic = |code: &str| format!("Basic {}", STANDARD.encode(format!("page:{code}")));
+        let forms: [&dyn Fn(&str) -> String; 4] = [
+            &|code| format!("Bearer {code}"),
+            &|code| format!("{PSK} {code}"),
+            &|code| format!("Bearer {PSK} {code}"),
+            &basic,
+        ];
+        for form in forms {
+            for login in ["ann", "bob"] {
+                let form = form(&code(login));
+                let caller = sessions.credential(&form).unwrap_or_else(|_| panic!("{form}"));
+                assert!(caller.new && caller.session.login.name() == login);
+                let again = sessions.credential(&form).err().expect("it was used");
+                assert_eq!((again.code(), again.message()), (refused().code(), codes::refused().message()));
+                // The session goes on by its own token.
+                assert!(sessions.credential(&format!("Bearer {}", caller.session.token)).is_ok());
+            }
+        }
+        assert!(sessions.password(&code("ann")).is_ok_and(|caller| caller.new));
+        // In no other place.
+        for (name, value) in
+            [(TOKEN_HEADER, STANDARD.encode(code("ann"))), ("cookie", format!("{COOKIE}={}", code("ann")))]
+        {
+            assert_eq!(sessions.caller(&headers(name, &value)).err().map(|no| no.code()), Some(refused().code()));
+        }
+        let unknown = sessions.code("eve").expect_err("nobody is called so").to_string();
+        assert_eq!(unknown, r#"there is no login "eve"; the logins are ["ann", "bob"]"#);
+        let open = Sessions::new(Access::Anybody, Limits::default());
+        assert!(matches!(open.code(""), Err(CodeError::Nobody)));
+    }
+
+    #[test]
+    fn a_code_that_is_too_old_lets_nobody_in() {
+        let sessions = sessions(Limits { code: Duration::from_millis(20), ..Limits::default() });
+        let code = sessions.code("ann").expect("there is room");
+        std::thread::sleep(Duration::from_millis(40));
+        let refused = sessions.credential(&format!("Bearer {code}")).err().expect("it is too old");
+        assert!(refused.message().contains("too old"), "{refused}");
+        assert_eq!(sessions.count(), 0);
     }
 
     #[test]

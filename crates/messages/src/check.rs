@@ -15,6 +15,11 @@ const LZ4_TIMES: u64 = 255;
 /// So many times its length a block of Zstandard becomes at most: four bytes become 128 KiB.
 const ZSTD_TIMES: u64 = (128 << 10) / 4;
 
+/// Whether a flatbuffer that begins here is read where it lies.
+pub(crate) fn is_aligned(bytes: &[u8]) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(8)
+}
+
 /// A header that was checked: whatever it says lies within it. Its bytes are aligned to eight.
 ///
 /// # Errors

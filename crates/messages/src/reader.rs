@@ -108,9 +108,15 @@ fn known(schema: Option<&SchemaRef>) -> Result<&SchemaRef, Fault> {
     schema.map_or_else(|| malformed("rows come before their schema"), Ok)
 }
 
-/// Runs a decoder over a header. A header may lie anywhere in what came, and is read where it is aligned; what the decoder
-/// does not catch is its error too.
+/// Runs a decoder over a header. A header may lie anywhere in what came, and is copied to where it is aligned if it is not;
+/// what the decoder does not catch is its error too.
 fn guarded<R>(header: &[u8], work: impl FnOnce(&[u8]) -> Result<R, Fault>) -> Result<R, Fault> {
-    let header = Buffer::from(header);
-    catch_unwind(AssertUnwindSafe(|| work(&header))).unwrap_or_else(|_| malformed("it cannot be read"))
+    let copied;
+    let header: &[u8] = if check::is_aligned(header) {
+        header
+    } else {
+        copied = Buffer::from(header);
+        &copied
+    };
+    catch_unwind(AssertUnwindSafe(|| work(header))).unwrap_or_else(|_| malformed("it cannot be read"))
 }

@@ -9,7 +9,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use proptest::prelude::*;
 
-use crate::{Fault, Reader, next};
+use crate::{Fault, Pieces, Reader, next};
 
 fn batch(rows: usize) -> RecordBatch {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter((0..rows).map(|row| (row % 5 > 0).then_some(row as i64))));
@@ -29,9 +29,13 @@ fn written(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec
 }
 
 fn read(stream: &[u8]) -> Result<Vec<RecordBatch>, Fault> {
-    let (mut rest, mut reader, mut batches) = (Buffer::from(stream), Reader::default(), Vec::new());
+    read_pieces(Buffer::from(stream).into())
+}
+
+fn read_pieces(mut rest: Pieces) -> Result<Vec<RecordBatch>, Fault> {
+    let (mut reader, mut batches) = (Reader::default(), Vec::new());
     while let Some((header, body)) = next(&mut rest)? {
-        batches.extend(reader.read(&header, &body)?);
+        batches.extend(reader.read(&header, &body.whole())?);
     }
     Ok(batches)
 }
@@ -53,11 +57,51 @@ fn what_is_sound_comes_back() {
 }
 
 #[test]
+fn a_stream_may_lie_in_pieces() {
+    let batches = [batch(100), batch(7)];
+    for way in WAYS {
+        let stream = Buffer::from(written(&batches, way));
+        for long in [1, 3, 4, 7, 8, 64, 4096] {
+            let starts = (0..stream.len()).step_by(long);
+            let pieces = starts.map(|at| stream.slice_with_length(at, long.min(stream.len() - at)));
+            // Empty ones between them are nothing.
+            let pieces = pieces.flat_map(|piece| [Buffer::default(), piece]);
+            assert_eq!(read_pieces(pieces.collect()).as_deref(), Ok(&batches[..]), "{way:?} {long}");
+        }
+        for end in 0..stream.len() {
+            let cut = [stream.slice_with_length(0, end / 2), stream.slice_with_length(end / 2, end - end / 2)];
+            assert_eq!(read_pieces(cut.into_iter().collect()), read(&stream[..end]), "{way:?} {end}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_copied_that_lies_well() {
+    let stream = Buffer::from(written(&[batch(100)], None));
+    let within = |part: &Buffer| stream.as_ptr_range().contains(&part.as_ptr());
+    let mut rest = Pieces::from(stream.clone());
+    while let Some((header, body)) = next(&mut rest).expect("sound") {
+        assert!(within(&header));
+        assert!(body.is_empty() || within(&body.whole()));
+    }
+    // Beside its place the header is copied, the body is not.
+    let beside: Vec<u8> = [0].into_iter().chain(stream.iter().copied()).collect();
+    let beside = Buffer::from(beside).slice(1);
+    let mut rest = Pieces::from(beside.clone());
+    while let Some((header, body)) = next(&mut rest).expect("sound") {
+        assert!(header.as_ptr().addr().is_multiple_of(8));
+        assert!(body.is_empty() || beside.as_ptr_range().contains(&body.whole().as_ptr()));
+    }
+}
+
+#[test]
 fn columns_are_read_one_by_one() {
     let batch = batch(50);
     for way in WAYS {
-        let (mut rest, mut reader) = (Buffer::from(written(std::slice::from_ref(&batch), way)), Reader::default());
+        let (mut rest, mut reader) =
+            (Pieces::from(Buffer::from(written(std::slice::from_ref(&batch), way))), Reader::default());
         while let Some((header, body)) = next(&mut rest).expect("sound") {
+            let body = body.whole();
             if reader.read(&header, &body).expect("sound").is_some() {
                 for at in 0..batch.num_columns() {
                     let one = reader.rows(&header, &body, &[at]).expect("sound").expect("rows");

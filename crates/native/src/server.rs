@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::Table;
 use flight::limits::Limits;
-use flight::{Access, Attribute, Catalog, Identity, Interpreter, Object, Options, Resolve, Served, Server, StartError};
+use flight::{
+    Access, Attribute, Catalog, CodeError, Identity, Interpreter, Object, Options, Resolve, Served, Server, StartError,
+};
 use graph::{UpdateGraph, lock};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -17,7 +19,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::console::PythonConsole;
 use crate::ending::{self, Inside};
-use crate::error::{InvalidOperationError, MissingFileError, StorageError};
+use crate::error::{InternalError, InvalidOperationError, MissingFileError, ResourceError, StorageError};
 use crate::gil::drop_without_gil;
 use crate::graph::PyGraph;
 use crate::partitioned::PyPartitioned;
@@ -233,6 +235,8 @@ impl PyFlightServer {
             ("script", limits.script.as_millis() as u64),
             ("sessions", limits.sessions as u64),
             ("session", limits.session.as_millis() as u64),
+            ("codes", limits.codes as u64),
+            ("code", limits.code.as_millis() as u64),
             ("patience", limits.patience.as_millis() as u64),
             ("hold", limits.hold.as_millis() as u64),
             ("exports", limits.exports as u64),
@@ -245,6 +249,19 @@ impl PyFlightServer {
             ("login_subscriptions", limits.login_subscriptions as u64),
             ("login_memory", limits.login_memory),
         ])
+    }
+
+    /// A code that opens one session of a login; None once it was stopped.
+    fn code(&self, login: &str) -> PyResult<Option<String>> {
+        let drawn = self.held().as_ref().map(|server| server.code(login)).transpose();
+        drawn.map_err(|error| {
+            let text = format!("code: {error}");
+            match error {
+                CodeError::Nobody | CodeError::Login(..) => InvalidOperationError::new_err(text),
+                CodeError::Many(_) => ResourceError::new_err(text),
+                CodeError::Random => InternalError::new_err(text),
+            }
+        })
     }
 
     fn names(&self) -> Vec<String> {

@@ -8,9 +8,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
-use barrage::{
-    Layout, Metadata, ReceivedUpdate, Receiver, SubscriptionOptions, SubscriptionRequest, WireSchema, read_schema,
-};
+use barrage::{Layout, Metadata, ReceivedUpdate, Receiver, SubscriptionOptions, SubscriptionRequest, WireSchema};
 use engine::ColumnSet;
 use engine::sources::Apply;
 use rowset::RowSet;
@@ -22,6 +20,7 @@ use super::target::{Held, LetGo, Pending, Weak, batch, rows_of};
 use super::viewport::{self, Viewport};
 use super::{Link, RemoteError};
 use crate::data_messages::DataMessage;
+use crate::ipc::schema_in;
 use crate::race::{First, first};
 use graph::lock;
 
@@ -158,8 +157,8 @@ async fn next(peer: &Peer, exchange: &mut Exchange) -> Result<DataMessage, Remot
 /// The beginning of a stream, which says what columns come.
 pub(super) async fn opened(peer: &Peer, exchange: &mut Exchange, followed: &Followed) -> Result<Receiver, RemoteError> {
     let opening = next(peer, exchange).await?;
-    let wire = read_schema(&opening.header).and_then(|schema| WireSchema::received(&schema, false));
-    let wire = wire.map_err(|error| unfit(followed, error))?;
+    let schema = schema_in(&opening.header).map_err(|why| unfit(followed, why))?;
+    let wire = WireSchema::received(&schema, false).map_err(|error| unfit(followed, error))?;
     same_columns(&wire, followed)?;
     Ok(Receiver::new(wire, Layout::default()))
 }

@@ -22,6 +22,7 @@ use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 
+use crate::columns::place;
 use crate::ipc::schema_of;
 use crate::race::{First, first};
 use crate::tickets::Named;
@@ -370,14 +371,7 @@ impl Drop for Remote {
 /// Where columns are that were asked for; all of them without a word.
 fn places(schema: &Schema, columns: Option<&[String]>) -> Result<Vec<usize>, engine::Error> {
     let Some(columns) = columns else { return Ok((0..schema.fields().len()).collect()) };
-    let valid: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let place = |name: &String| {
-        valid
-            .iter()
-            .position(|known| known == name)
-            .ok_or_else(|| engine::Error::no_column("connect", name, valid.iter().map(String::as_str)))
-    };
-    columns.iter().map(place).collect()
+    columns.iter().map(|name| place("connect", schema, name)).collect()
 }
 
 /// A schema without what the wire says of it; any cell may be null.

@@ -42,7 +42,7 @@ pub(crate) struct Storage {
     bytes: u64,
 }
 
-/// A path, taken apart.
+/// A path, taken apart. No call looks at a path otherwise.
 struct Names<'a> {
     path: &'a str,
     names: Vec<&'a str>,
@@ -55,8 +55,11 @@ impl<'a> Names<'a> {
             return Err(Status::invalid_argument(format!("a path has at most {PATH} bytes, not {}", path.len())));
         }
         let Some(inside) = path.strip_prefix('/') else { return wrong("it begins with /") };
-        let inside = inside.strip_suffix('/').unwrap_or(inside);
-        let names: Vec<&str> = if inside.is_empty() { Vec::new() } else { inside.split('/').collect() };
+        // One behind the last name says that it is a folder's.
+        let names: Vec<&str> = match inside {
+            "" => Vec::new(),
+            _ => inside.strip_suffix('/').unwrap_or(inside).split('/').collect(),
+        };
         if names.len() > DEEP {
             return wrong("it is too deep");
         }
@@ -72,6 +75,16 @@ impl<'a> Names<'a> {
             }
         }
         Ok(Names { path, names })
+    }
+
+    /// The path of a folder that is listed; none is that of all.
+    fn of_folder(path: &'a str) -> Result<Names<'a>, Status> {
+        Names::of(if path.is_empty() { "/" } else { path })
+    }
+
+    /// The one form of all that name the same.
+    fn canonical(&self) -> String {
+        format!("/{}", self.names.join("/"))
     }
 
     /// The folders before the last name, and that.
@@ -152,7 +165,7 @@ impl Storage {
     }
 
     fn list(&self, of: &ListItems) -> Result<ListedItems, Status> {
-        let names = Names::of(if of.path.is_empty() { "/" } else { &of.path })?;
+        let names = Names::of_folder(&of.path)?;
         let wanted = match of.filter_glob.as_deref() {
             None | Some("") => None,
             Some(text) if text.len() > PATTERN || text.contains('/') => {
@@ -172,7 +185,7 @@ impl Storage {
             etag: (!entry.is_folder).then_some(entry.etag),
             path: entry.name,
         });
-        Ok(ListedItems { items: items.collect(), canonical_path: format!("/{}", names.names.join("/")) })
+        Ok(ListedItems { items: items.collect(), canonical_path: names.canonical() })
     }
 
     fn fetch(&self, of: &FetchFile) -> Result<FetchedFile, Status> {

@@ -112,6 +112,8 @@ fn no_path_leads_out_of_the_folder() {
     storage.save(&saving("/a", b"mine")).expect("a file");
     let deep = format!("/{}", vec!["a"; 100].join("/"));
     let long = format!("/{}", "a".repeat(300));
+    let longest = "/a".repeat(3000);
+    let wide = format!("/{}", "é".repeat(128));
     for path in [
         "others/secret",
         "../others/secret",
@@ -120,13 +122,36 @@ fn no_path_leads_out_of_the_folder() {
         "/a/../../others/secret",
         "//others/secret",
         "/a//b",
+        "//",
+        "///",
+        "/a//",
+        "/a/.",
+        "/a/..",
+        "/a/./b",
+        "/..",
+        "/../",
+        "/. /../..",
+        "..",
+        ".",
+        "a",
+        " /a",
+        "~/a",
+        "file:///a",
+        "C:\\a",
+        "/a\0",
+        "/\u{7f}",
+        "/a\r",
+        "/\u{85}",
         "/\0",
         "/a\0b",
         "/a\nb",
         "/..\\others",
         "/.tickframe-x",
+        "/d/.tickframe-x",
         &deep,
         &long,
+        &longest,
+        &wide,
     ] {
         let refused = all(&storage, path);
         assert_eq!(refused.len(), 7, "{path:?}");
@@ -138,6 +163,90 @@ fn no_path_leads_out_of_the_folder() {
     assert_eq!(all(&storage, "/").len(), 6);
     assert_eq!(std::fs::read(ground.all.join("others/secret")).expect("it stays"), b"a secret");
     assert_eq!(listed(&storage, "/"), [("a".to_owned(), 2, 4)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_only_looks_like_a_way_out_is_a_name() {
+    let ground = Ground::new();
+    let storage = ground.storage(&Limits::default());
+    let wide = "é".repeat(127);
+    let names = ["...", "..a", "a..", "%2e%2e", "%2f", "~", "-", "*", " ", "\u{2024}\u{2024}", "\u{ff0f}", &wide];
+    for name in names {
+        storage.save(&saving(&format!("/{name}"), b"mine")).unwrap_or_else(|status| panic!("{name:?}: {status}"));
+        assert_eq!(&storage.fetch(&fetching(&format!("/{name}"))).expect("it is there").contents[..], b"mine");
+    }
+    let mut kept: Vec<String> = listed(&storage, "/").into_iter().map(|(name, ..)| name).collect();
+    kept.sort();
+    let mut wanted = names.map(str::to_owned);
+    wanted.sort();
+    assert_eq!(kept, wanted);
+    assert_eq!(std::fs::read_dir(ground.mine()).expect("it is there").count(), names.len());
+}
+
+#[test]
+fn a_listed_folder_is_told_in_one_form() {
+    let ground = Ground::new();
+    let storage = ground.storage(&Limits::default());
+    storage.create(&at("/d")).and_then(|()| storage.create(&at("/d/e/"))).expect("folders");
+    for (path, canonical) in [("", "/"), ("/", "/"), ("/d", "/d"), ("/d/", "/d"), ("/d/e", "/d/e"), ("/d/e/", "/d/e")] {
+        let of = ListItems { path: path.to_owned(), filter_glob: None };
+        assert_eq!(storage.list(&of).expect("it is there").canonical_path, canonical, "{path:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_chain_of_links_leads_out() {
+    use std::os::unix::fs::symlink;
+    let ground = Ground::new();
+    std::fs::create_dir_all(ground.mine().join("d/e")).expect("a folder");
+    let link = |to: &str, at: &str| symlink(to, ground.mine().join(at)).expect("a link");
+    link("../../others", "d/up");
+    link("../../../others/secret", "d/e/secret");
+    link("up", "d/over");
+    link("/", "top");
+    link("/proc/self/root", "system");
+    link("loop", "loop");
+    link("../nowhere", "dangling");
+    link("../others/made", "to_be_made");
+    link("d", "inside");
+    // The folder itself may be found by a link.
+    symlink(ground.mine(), ground.all.join("by_link")).expect("a link");
+    let storage = Storage::open(&ground.all.join("by_link"), &Limits::default()).expect("it leads to a folder");
+    storage.save(&saving("/a", b"mine")).expect("a file");
+    for path in [
+        "/d/up",
+        "/d/up/secret",
+        "/d/e/secret",
+        "/d/over",
+        "/d/over/secret",
+        "/top",
+        "/top/etc",
+        "/system/etc/passwd",
+        "/loop",
+        "/loop/loop",
+        "/dangling",
+        "/to_be_made",
+        "/inside",
+        "/inside/e",
+    ] {
+        let refused = all(&storage, path);
+        assert_eq!(refused.len(), 7, "{path}");
+        for status in refused {
+            let known = [Code::NotFound, Code::AlreadyExists, Code::FailedPrecondition];
+            assert!(known.contains(&status.code()), "{path}: {status}");
+            assert!(!status.message().contains("tickframe-storage"), "{status}");
+        }
+    }
+    assert_eq!(listed(&storage, "/d"), [("e".to_owned(), 1, 0)]);
+    assert_eq!(listed(&storage, "/"), [("a".to_owned(), 2, 4), ("d".to_owned(), 1, 0)]);
+    // A link that is renamed with its folder stays what it was.
+    storage.rename(&moving("/d", "/moved")).expect("it moves");
+    assert_eq!(storage.fetch(&fetching("/moved/up/secret")).expect_err("no way").code(), Code::NotFound);
+    assert_eq!(std::fs::read(ground.all.join("others/secret")).expect("it stays"), b"a secret");
+    assert_eq!(std::fs::read_dir(ground.all.join("others")).expect("it is there").count(), 1);
+    assert!(!ground.all.join("nowhere").exists());
 }
 
 #[cfg(unix)]

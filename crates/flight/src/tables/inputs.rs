@@ -12,6 +12,7 @@ use tonic::Status;
 use super::formulas::refused;
 use super::messages::InputTable;
 use crate::catalog::{Catalog, Served};
+use crate::columns;
 use crate::context::{Context, changing, engine_error};
 use crate::feed::Feed;
 use crate::ipc::schema_of;
@@ -53,10 +54,9 @@ fn rows_of(table: &Table, schema: &Schema, columns: &[String]) -> Result<RecordB
     let still = table.snapshot().map_err(engine_error)?;
     let mut places = Vec::new();
     for name in columns {
-        let place = still.schema().index_of(name);
-        let place = place.map_err(|_| refused(WHAT, format!("the rows have no column {name:?}")))?;
-        let (given, wanted) = (still.schema().field(place).data_type(), schema.field_with_name(name));
-        let wanted = wanted.map_err(|error| refused(WHAT, error))?.data_type();
+        let place = columns::given(WHAT, still.schema(), name)?;
+        let (given, wanted) =
+            (still.schema().field(place).data_type(), columns::asked(WHAT, schema, name)?.data_type());
         if given != wanted {
             return Err(refused(WHAT, format!("column {name:?} is {wanted}, and that of the rows is {given}")));
         }

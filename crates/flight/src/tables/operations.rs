@@ -17,6 +17,7 @@ use super::formulas::{Formulas, lowered, pair, pairs, refused, rows, unknown};
 use super::messages::{Join, MultiJoin, OfTexts, Operation, Ordered, RangeJoin, Sort, Time};
 use super::{aggregations, combos, conditions, statistics, update_by};
 use crate::catalog::Catalog;
+use crate::columns;
 use crate::context::engine_error;
 use crate::trouble::internal;
 
@@ -238,9 +239,7 @@ fn sort(of: &Sort, inputs: &[Table]) -> Result<Table, Status> {
     // Numbers without their signs are columns of their own until the rows are sorted.
     let mut unsigned: Vec<Expr> = Vec::new();
     for each in &of.sorts {
-        if inputs[0].schema().field_with_name(&each.column).is_err() {
-            return Err(Status::failed_precondition(format!("sort: there is no column {:?}", each.column)));
-        }
+        columns::asked("sort", inputs[0].schema(), &each.column)?;
         let descending = each.direction < 0;
         let mut column = each.column.clone();
         if each.absolute {

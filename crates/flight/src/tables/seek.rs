@@ -8,6 +8,7 @@ use super::conditions::{Compare, Condition, Named, OfText, Test, Value, ValueOf,
 use super::conditions::{Constant, Written};
 use super::formulas::refused;
 use super::messages::{Found, Seek};
+use crate::columns;
 use crate::context::{Context, blocking, engine_error};
 use crate::frames::Answers;
 use crate::tickets::of_ticket;
@@ -48,9 +49,7 @@ fn folded(of: Written, ignore_case: i32) -> Written {
 
 /// The row at or behind `from`, or at or before it, around the end; none if there is none.
 fn found(of: &Seek, table: &Table) -> Result<i64, Status> {
-    if table.schema().field_with_name(&of.column).is_err() {
-        return Err(Status::failed_precondition(format!("{METHOD}: there is no column {:?}", of.column)));
-    }
+    columns::asked(METHOD, table.schema(), &of.column)?;
     let still = table.snapshot().map_err(engine_error)?;
     let predicates = vec![meaning(&condition(of)?, still.schema())?];
     let op = Op::Filter { predicates, orders: Vec::new(), on_error: OnError::default() };

@@ -12,6 +12,7 @@ use tonic::Status;
 
 use super::formulas::{refused, rows};
 use super::messages::Statistics;
+use crate::columns;
 use crate::context::engine_error;
 
 const METHOD: &str = "column_statistics";
@@ -40,8 +41,7 @@ fn row(aggregates: Vec<Expr>, of: &Table) -> Result<Table, Status> {
 /// The statistics of a column.
 pub(super) fn of(of: &Statistics, table: &Table) -> Result<Table, Status> {
     let name = of.column.as_str();
-    let field = table.schema().field_with_name(name);
-    let field = field.map_err(|_| Status::failed_precondition(format!("{METHOD}: there is no column {name:?}")))?;
+    let field = columns::asked(METHOD, table.schema(), name)?;
     let column = || Expr::column(name);
     let still = table.snapshot().map_err(engine_error)?;
     let mut aggregates = vec![aggregate("SIZE", Kind::Len, [])?, aggregate(COUNT, Kind::Count, [column()])?];
