@@ -175,7 +175,7 @@ channel = grpc.insecure_channel(sys.argv[1])
 call = channel.stream_stream(sys.argv[3])
 given = h2.subscribed(b"s/live") if sys.argv[3].endswith("DoExchange") else b"\\x0a\\x05s/big"
 try:
-    for at, answer in enumerate(call(iter([given]), metadata=[("authorization", "Bearer " + sys.argv[2])], timeout=100)):
+    for at, answer in enumerate(call(iter([given]), metadata=[("authorization", "Bearer " + sys.argv[2])], timeout=600)):
         print(at, flush=True)
     print("done", flush=True)
 except grpc.RpcError as why:
