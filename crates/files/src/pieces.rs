@@ -9,9 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{Builder, scope};
 
 use graph::lock;
@@ -24,14 +23,19 @@ use crate::threads::threads;
 /// A flow that is read in pieces.
 pub(crate) struct Pieces<C> {
     flow: Flow,
+    /// Lines of the file before the first piece.
+    lines: u64,
     /// What was read and is of no piece yet.
     rest: Vec<u8>,
     /// Whether the file ends with it.
     whole: bool,
     /// Whether there is no further piece.
     ended: bool,
-    /// The number of the next piece.
+    /// How many threads work.
+    threads: usize,
+    /// The number of the next piece, and of the next to be put.
     next: usize,
+    put: usize,
     /// Where the last record of a text ends, as is guessed; 0 for none.
     cut: C,
     /// Bytes that the last piece was to have, and that one has at most.
@@ -67,21 +71,64 @@ enum End {
     Wrong { piece: Piece, from: usize },
 }
 
-/// For each thread so many pieces may wait to be put.
+/// For each thread so many pieces may be read and not be put.
 const WAITING: usize = 4;
+
+/// Pieces that several threads take.
+struct Shared<C> {
+    pieces: Mutex<Pieces<C>>,
+    /// Waited for until a piece is put, or none is left.
+    room: Condvar,
+}
+
+impl<C: Fn(&[u8]) -> usize + Send> Shared<C> {
+    /// The next piece, if there is room for it.
+    fn try_next(&self) -> Option<(usize, Result<Piece, Error>)> {
+        let mut pieces = lock(&self.pieces);
+        if pieces.has_room() { pieces.next() } else { None }
+    }
+
+    /// The next piece, as soon as there is room for it.
+    fn next(&self) -> Option<(usize, Result<Piece, Error>)> {
+        let full = |pieces: &mut Pieces<C>| !pieces.ended && !pieces.has_room();
+        self.room.wait_while(lock(&self.pieces), full).unwrap_or_else(PoisonError::into_inner).next()
+    }
+
+    /// A piece was put: its memory is used again.
+    fn put(&self, bytes: Vec<u8>) {
+        let mut pieces = lock(&self.pieces);
+        pieces.put += 1;
+        pieces.spare.push(bytes);
+        self.room.notify_all();
+    }
+}
+
+/// Ends the pieces for all threads when one of them leaves, by a panic too.
+struct Ends<'a, C>(&'a Shared<C>);
+
+impl<C> Drop for Ends<'_, C> {
+    fn drop(&mut self) {
+        lock(&self.0.pieces).ended = true;
+        self.0.room.notify_all();
+    }
+}
 
 impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
     /// Goes on with a flow of which a block is there, and its first bytes are done with. Pieces have at most so many bytes, if
     /// their records are shorter.
     pub(crate) fn new(flow: Flow, mut block: Vec<u8>, from: usize, whole: bool, most: usize, cut: C) -> Pieces<C> {
+        let lines = memchr::memchr_iter(b'\n', &block[..from]).count() as u64;
         block.drain(..from);
         let last = block.len();
         Pieces {
             flow,
+            lines,
             rest: block,
             whole,
             ended: false,
+            threads: threads(),
             next: 0,
+            put: 0,
             cut,
             last,
             most: most.clamp(1, LONGEST),
@@ -89,20 +136,20 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
         }
     }
 
-    /// Works on all pieces, on several threads, and puts them in order, as far as progress says. `lines` of the file are before
-    /// them. What is left if the end of a record was guessed wrong, for blocks of so many bytes. `alone`: the first piece may be
-    /// enough, and nothing is begun before it is put.
+    /// Works on all pieces, on several threads, and puts them in order, as far as progress says. What is left if the end of a
+    /// record was guessed wrong, for blocks of so many bytes. `alone`: the first piece may be enough, and nothing is begun
+    /// before it is put.
     pub(crate) fn each<R: Send>(
         self,
-        mut lines: u64,
         alone: bool,
         work: impl Fn(Block) -> R + Sync,
         mut put: impl FnMut(Block, R) -> Result<Done, Error>,
         progress: Progress,
         blocks: usize,
     ) -> Result<Option<Blocks>, Error> {
-        let size = self.flow.size;
-        let mut put_one = |(piece, made): (Piece, R), spare: &mut dyn FnMut(Vec<u8>)| -> Result<Option<End>, Error> {
+        let (size, mut lines, threads) = (self.flow.size, self.lines, self.threads);
+        let shared = Shared { pieces: Mutex::new(self), room: Condvar::new() };
+        let mut put_one = |(piece, made): (Piece, R)| -> Result<Option<End>, Error> {
             let done = put(piece.block(lines), made)?;
             if done.enough {
                 return Ok(Some(End::Done));
@@ -114,39 +161,37 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
                 return Ok(Some(End::Wrong { piece, from: done.bytes }));
             }
             lines += done.lines;
-            spare(piece.bytes);
+            shared.put(piece.bytes);
             Ok(None)
         };
-        let feed = Mutex::new(self);
-        let next = || lock(&feed).next();
         let worked = |piece: Result<Piece, Error>| {
             piece.map(|piece| {
                 let made = work(piece.block(0));
                 (piece, made)
             })
         };
-        let stop = AtomicBool::new(false);
-        let share = |send: SyncSender<Made<R>>| {
-            while !stop.load(Ordering::Relaxed)
-                && let Some((number, piece)) = next()
+        let share = |send: Sender<Made<R>>| {
+            let _ends = Ends(&shared);
+            while let Some((number, piece)) = shared.next()
                 && send.send((number, worked(piece))).is_ok()
             {}
         };
         let mut waiting: BTreeMap<usize, Result<(Piece, R), Error>> = BTreeMap::new();
-        if alone && let Some((number, piece)) = next() {
+        if alone && let Some((number, piece)) = shared.try_next() {
             waiting.insert(number, worked(piece));
         }
         let mut at = 0;
         let end = scope(|scope| {
+            let ends = Ends(&shared);
             let mut helpers = Vec::new();
-            let (send, receive) = sync_channel(threads() * WAITING);
+            let (send, receive) = channel();
             let mut send = Some(send);
             let end = loop {
                 waiting.extend(receive.try_iter());
                 let put = match waiting.remove(&at) {
                     Some(made) => {
                         at += 1;
-                        made.and_then(|made| put_one(made, &mut |bytes| lock(&feed).spare.push(bytes)))
+                        made.and_then(&mut put_one)
                     }
                     None => Ok(None),
                 };
@@ -163,11 +208,10 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
                         let (share, send) = (&share, send.clone());
                         Builder::new().spawn_scoped(scope, move || share(send)).ok()
                     };
-                    helpers.extend((1..threads()).map_while(start));
+                    helpers.extend((1..threads).map_while(start));
                 }
-                // Where too many wait for one that another thread works on, it is waited for.
-                let own = if waiting.len() < threads() * WAITING { next() } else { None };
-                match own {
+                // Where there is no room, all wait for one that another thread works on.
+                match shared.try_next() {
                     Some((number, piece)) => drop(waiting.insert(number, worked(piece))),
                     None => match receive.recv() {
                         Ok((number, made)) => drop(waiting.insert(number, made)),
@@ -175,7 +219,7 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
                     },
                 }
             };
-            stop.store(true, Ordering::Relaxed);
+            drop(ends);
             // Where no helper was begun, nobody else sends.
             drop(send);
             if matches!(end, Ok(End::Wrong { .. })) {
@@ -190,10 +234,15 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
         match end {
             End::Done => Ok(None),
             End::Wrong { piece, from } => {
-                let feed = feed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-                Ok(Some(feed.left(piece, from, waiting, lines, blocks)))
+                let pieces = shared.pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
+                Ok(Some(pieces.left(piece, from, waiting, lines, blocks)))
             }
         }
+    }
+
+    /// Whether one more may be read before the next is put.
+    fn has_room(&self) -> bool {
+        self.next < self.put + self.threads * WAITING
     }
 
     /// The next piece and its number, None at the end.
@@ -213,7 +262,7 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
         let mut filled = self.rest.len();
         // What is left is divided so that the threads end together, and the first pieces are small.
         let left = usize::try_from(self.flow.size.saturating_sub(self.flow.done())).unwrap_or(usize::MAX);
-        let even = (left / (2 * threads())).max(self.most / 4);
+        let even = (left / (2 * self.threads)).max(self.most / 4);
         self.last = even.min(4 * self.last).clamp((self.most / 16).max(1), self.most);
         let mut more = if self.next == 1 && filled > 0 { 0 } else { self.last };
         if bytes.len() < filled {
@@ -269,5 +318,73 @@ impl<C: Fn(&[u8]) -> usize + Send> Pieces<C> {
         }
         texts.push(text);
         Blocks::new(self.flow.after(texts, failed), block, from, false, bytes).behind(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread::yield_now;
+
+    use super::*;
+    use crate::input::Input;
+
+    const THREADS: usize = 4;
+    const ROOM: usize = THREADS * WAITING;
+
+    /// Many lines in pieces of one byte or a few, for four threads.
+    fn pieces() -> Pieces<impl Fn(&[u8]) -> usize + Send> {
+        let text = "1\n".repeat(50 * ROOM);
+        let flow = Input::Bytes("text".into(), text.as_bytes().into()).open().expect("bytes");
+        let cut = |text: &[u8]| memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
+        Pieces { threads: THREADS, ..Pieces::new(flow, Vec::new(), 0, false, 2, cut) }
+    }
+
+    fn each<R: Send>(work: impl Fn(Block) -> R + Sync, mut put: impl FnMut(R)) -> usize {
+        let mut bytes = 0;
+        let put = |block: Block, made: R| {
+            put(made);
+            bytes += block.text.len();
+            Ok(Done { bytes: block.text.len(), lines: 1, enough: false })
+        };
+        let left = pieces().each(false, work, put, &mut |_, _| true, 1 << 10).expect("nothing fails");
+        assert!(left.is_none());
+        bytes
+    }
+
+    #[test]
+    fn no_more_is_read_than_there_is_room_for_while_one_piece_takes_long() {
+        let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |_: Block| {
+            let number = begun.fetch_add(1, Ordering::SeqCst);
+            if number == 0 {
+                // All others are worked on meanwhile, and wait to be put.
+                while begun.load(Ordering::SeqCst) < ROOM {
+                    yield_now();
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                most.store(begun.load(Ordering::SeqCst), Ordering::SeqCst);
+            }
+            number
+        };
+        assert_eq!(each(work, drop), 100 * ROOM);
+        let first = most.load(Ordering::SeqCst);
+        assert!((ROOM..=ROOM + THREADS).contains(&first), "{first} pieces were begun where {ROOM} have room");
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_ends_all() {
+        for at in [0, 1, ROOM / 2, 3 * ROOM] {
+            let begun = AtomicUsize::new(0);
+            let work = |_: Block| assert!(begun.fetch_add(1, Ordering::SeqCst) != at, "this one");
+            assert!(catch_unwind(AssertUnwindSafe(|| each(work, drop))).is_err(), "work on the {at}th");
+            let mut many = 0;
+            let put = |()| {
+                many += 1;
+                assert!(many != at + 1, "this one");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| each(|_| (), put))).is_err(), "the {at}th put");
+        }
     }
 }

@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 
 use crate::error::Error;
+use crate::input::{Block, Done};
 
 /// What becomes of a record that cannot be taken as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,24 +163,23 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Adds the rows of neighbouring parts, before which there are so many lines, until there are enough; how many lines they
-    /// have.
+    /// Adds the rows of the neighbouring parts of a block, of which so many bytes are done with them, until there are enough.
     pub(crate) fn all(
         &self,
+        block: Block,
+        bytes: usize,
         parts: impl IntoIterator<Item = Part>,
-        text: &[u8],
-        before: u64,
         made: &mut Reading,
-    ) -> Result<u64, Error> {
-        let mut lines = before;
+    ) -> Result<Done, Error> {
+        let mut lines = block.lines;
         for part in parts {
             if made.is_enough() {
                 break;
             }
             let own = part.lines;
-            self.take(part, text, lines, made)?;
+            self.take(part, block.text, lines, made)?;
             lines += own;
         }
-        Ok(lines - before)
+        Ok(Done { bytes, lines: lines - block.lines, enough: made.is_enough() })
     }
 }

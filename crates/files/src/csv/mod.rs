@@ -16,7 +16,7 @@ pub use self::write::{CsvFormat, write};
 use crate::cells::{Cells, cells_of};
 use crate::error::Error;
 use crate::fields::Column;
-use crate::input::{Block, Done, Input, Progress};
+use crate::input::{Block, Input, Progress};
 use crate::pieces::Pieces;
 use crate::policy::{Judge, OnError, Part, Reading, Wrong};
 use crate::sizes::CSV_PART;
@@ -91,22 +91,16 @@ pub fn read(
     let mut made = Reading::new(layout.schema.clone(), options.rows);
     let block = std::mem::take(&mut head.block);
     let part = CSV_PART.get();
-    let before = memchr::memchr_iter(b'\n', &block[..head.consumed]).count() as u64;
     let pieces = Pieces::new(flow, block, head.consumed, head.whole, part, |text| records_end(text, options.quote));
     let hint = if options.schema.is_none() { HINT } else { "" };
     let judge = Judge { path: &path, on_error: options.on_error, hint };
     let work = |block: Block| part_of(&layout, block.text, 0..block.text.len(), block.whole, options);
-    let put = |block: Block, part: Part| {
-        let bytes = part.end;
-        let lines = judge.all([part], block.text, block.lines, &mut made)?;
-        Ok(Done { bytes, lines, enough: made.is_enough() })
-    };
-    let left = pieces.each(before, options.rows.is_some(), work, put, progress, part * threads() * 2)?;
+    let put = |block: Block, part: Part| judge.all(block, part.end, [part], &mut made);
+    let left = pieces.each(options.rows.is_some(), work, put, progress, part * threads() * 2)?;
     let Some(blocks) = left else { return Ok(made) };
     let work = |block: Block| {
         let taken = taken_in(&layout, block.text, block.whole, options, &path)?;
-        let lines = judge.all(taken.parts, block.text, block.lines, &mut made)?;
-        Ok(Done { bytes: taken.end, lines, enough: made.is_enough() })
+        judge.all(block, taken.end, taken.parts, &mut made)
     };
     blocks.each(work, progress)?;
     Ok(made)

@@ -26,7 +26,7 @@ use self::records::{Elements, Span, lines, spaces};
 pub use self::write::{JsonForm, write};
 use crate::error::Error;
 use crate::fields::Fields as Places;
-use crate::input::{Block, Blocks, Done, Input, Progress};
+use crate::input::{Block, Blocks, Input, Progress};
 use crate::pieces::Pieces;
 use crate::policy::{Judge, OnError, Part, Reading, Wrong};
 use crate::sizes::{JSON_PART, LONGEST, SAMPLE};
@@ -110,15 +110,10 @@ pub fn read(
     let blocks = match form {
         Form::Array(_) => Some(Blocks::new(flow, block, start, whole, bytes)),
         Form::Lines => {
-            let before = memchr::memchr_iter(b'\n', &block[..start]).count() as u64;
             let pieces = Pieces::new(flow, block, start, whole, JSON_PART.get(), lines_end);
             let work = |block: Block| reader.part(block.text, &Share { from: 0, end: whole_lines(block), spans: None });
-            let put = |block: Block, part: Part| {
-                let bytes = part.end;
-                let lines = judge.all([part], block.text, block.lines, &mut made)?;
-                Ok(Done { bytes, lines, enough: made.is_enough() })
-            };
-            pieces.each(before, options.rows.is_some(), work, put, progress, bytes)?
+            let put = |block: Block, part: Part| judge.all(block, part.end, [part], &mut made);
+            pieces.each(options.rows.is_some(), work, put, progress, bytes)?
         }
     };
     let Some(blocks) = blocks else { return Ok(made) };
@@ -135,11 +130,10 @@ pub fn read(
             }
         };
         let parts = map(&shares, |share| reader.part(block.text, share));
-        let lines = judge.all(parts, block.text, block.lines, &mut made)?;
-        let enough = made.is_enough();
+        let done = judge.all(block, end, parts, &mut made)?;
         match broken {
-            Some(error) if !enough => Err(error),
-            _ => Ok(Done { bytes: end, lines, enough }),
+            Some(error) if !done.enough => Err(error),
+            _ => Ok(done),
         }
     };
     blocks.each(work, progress)?;
