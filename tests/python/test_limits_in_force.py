@@ -39,9 +39,11 @@ SHOWN = {
     "login_sessions": "test_logins_share_all_sessions_there_are",
     "login_subscriptions": "test_a_login_follows_so_many_tables",
     "login_memory": "test_a_login_uploads_so_many_bytes",
+    "codes": "test_so_many_codes_wait",
 }
 #: Limits that cannot be met in a few seconds; a server of Python's takes no other ones.
 NOT_SHOWN = {
+    "code": "a minute; codes that are too old are shown in crates/flight/src/codes.rs",
     "unary": "five minutes; a server of Rust's with less is shown in crates/flight/tests/hostile.rs",
     "request": "five minutes; crates/flight/tests/hostile.rs",
     "script": "an hour; crates/flight/tests/hostile.rs",
@@ -521,6 +523,23 @@ def test_logins_share_all_sessions_there_are():
         close(channel, held[0])
         held[0] = login(channel, srv.tokens["login 0"])
         channel.unary_unary(h2.CONSTANTS)(b"", metadata=held[0], timeout=60)
+
+
+def test_so_many_codes_wait():
+    with tf.serve({}, token={"ann": None, "bob": None}) as srv, opened(srv) as channel:
+        most = srv.limits["codes"]
+        assert (most, srv.limits["code"]) == (64, 60_000)
+        waiting = [srv.code(("ann", "bob")[n % 2]) for n in range(most)]
+        for name in srv.tokens:
+            with pytest.raises(tf.ResourceError, match=f"{most} codes wait"):
+                srv.code(name)
+        assert login(channel, waiting.pop())
+        waiting.append(srv.code("ann"))
+        with pytest.raises(tf.ResourceError, match=f"{most} codes wait"):
+            srv.code("ann")
+        assert all(login(channel, code) for code in waiting)
+        with refused(grpc.StatusCode.UNAUTHENTICATED, "this code lets nobody in"):
+            login(channel, waiting[0])
 
 
 def test_a_login_follows_so_many_tables(srv, channel, token):
