@@ -531,11 +531,11 @@ def test_so_many_codes_wait():
         assert (most, srv.limits["code"]) == (64, 60_000)
         waiting = [srv.code(("ann", "bob")[n % 2]) for n in range(most)]
         for name in srv.tokens:
-            with pytest.raises(tf.ResourceError, match=f"{most} codes wait"):
+            with pytest.raises(tf.errors.ResourceError, match=f"{most} codes wait"):
                 srv.code(name)
         assert login(channel, waiting.pop())
         waiting.append(srv.code("ann"))
-        with pytest.raises(tf.ResourceError, match=f"{most} codes wait"):
+        with pytest.raises(tf.errors.ResourceError, match=f"{most} codes wait"):
             srv.code("ann")
         assert all(login(channel, code) for code in waiting)
         with refused(grpc.StatusCode.UNAUTHENTICATED, "this code lets nobody in"):
