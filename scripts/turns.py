@@ -38,7 +38,7 @@ TURNS: list[tuple[str, list[str]]] = [
         ["bash", "scripts/sanitize.sh", "python", "(hostile or limits or logins_apart) and not in_force"],
     ),
     ("fuzz-shifts", ["bash", "fuzz/run", "40", "roaring", "shifts", "tickets"]),
-    ("fuzz-trees", ["bash", "fuzz/run", "40", "trees", "logs", "pages"]),
+    ("fuzz-trees", ["bash", "fuzz/run", "40", "trees", "logs", "folders", "pages"]),
     ("fuzz-updates", ["bash", "fuzz/run", "40", "updates", "metadata", "files", "sessions"]),
 ]
 

@@ -104,6 +104,6 @@ macro_rules! replayed {
 }
 
 replayed!(
-    apply bodies casts credentials expressions files formulas logs metadata pages plans requests roaring rows sessions
+    apply bodies casts credentials expressions files folders formulas logs metadata pages plans requests roaring rows sessions
     shifts tickets trees updates
 );

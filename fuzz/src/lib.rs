@@ -12,6 +12,7 @@ pub(crate) mod decoders;
 pub mod exchange;
 pub mod expressions;
 pub mod files;
+pub mod folders;
 pub mod formulas;
 pub mod logs;
 pub mod pages;
@@ -34,6 +35,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("credentials", credentials::credentials),
     ("expressions", expressions::expressions),
     ("files", |bytes| _ = files::files(bytes)),
+    ("folders", |bytes| _ = folders::folders(bytes)),
     ("formulas", formulas::formulas),
     ("logs", logs::logs),
     ("metadata", |bytes| _ = exchange::metadata(bytes)),

@@ -4,14 +4,11 @@
 //! buffer is written of which a row is a small part, and dictionaries lose what no row says. Numbers go to the file from
 //! where they are ([`Draft`]).
 
-use std::io::Cursor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
-use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{StreamEncoder, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use column::Chunk;
@@ -81,12 +78,8 @@ impl<'a> Bytes<'a> {
 
     /// Pieces of cells of one schema, in order.
     pub(crate) fn cells(&mut self) -> Result<Vec<RecordBatch>, String> {
-        let block = self.block()?;
-        let read = || StreamReader::try_new(Cursor::new(block), None)?.collect::<Result<Vec<_>, ArrowError>>();
-        match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(read) => read.map_err(|error| error.to_string()),
-            Err(_) => Err("its cells are no Arrow stream".to_owned()),
-        }
+        let (_, batches) = messages::batches(Buffer::from(self.block()?)).map_err(|fault| fault.to_string())?;
+        Ok(batches)
     }
 }
 
@@ -219,7 +212,8 @@ pub(crate) fn stored(batch: &RecordBatch, canonical: &[DataType]) -> Result<Vec<
         return Err(format!("{} columns of cells, where {} are", batch.num_columns(), canonical.len()));
     }
     let one = |(cells, to): (&ArrayRef, &DataType)| {
-        let stored = column::types::to_canonical(cells).map_err(|error| error.to_string())?;
+        let sound = column::sound::decoded(cells).map_err(|unsound| unsound.to_string())?;
+        let stored = column::types::to_canonical(&sound).map_err(|error| error.to_string())?;
         match stored.data_type() == to {
             true => Ok(stored),
             false => Err(format!("cells of {}, where {to} is stored", stored.data_type())),
@@ -257,11 +251,9 @@ pub(crate) fn schema_bytes(schema: &Schema) -> Result<Vec<u8>, ArrowError> {
 
 /// A schema out of bytes.
 pub(crate) fn schema_of(bytes: &[u8]) -> Result<Arc<Schema>, String> {
-    let read = || StreamReader::try_new(Cursor::new(bytes), None).map(|reader| reader.schema());
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|error| error.to_string()),
-        Err(_) => Err("its columns are no Arrow schema".to_owned()),
-    }
+    let (schema, _) = messages::batches(Buffer::from(bytes)).map_err(|fault| fault.to_string())?;
+    column::sound::schema(&schema).map_err(|unsound| unsound.to_string())?;
+    Ok(schema)
 }
 
 #[cfg(test)]

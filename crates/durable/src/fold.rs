@@ -146,8 +146,10 @@ impl Fold<'_> {
                 let table = self.catalog.table(id).ok_or_else(|| format!("rows of table {id}, which is not named"))?;
                 if self.only.is_none_or(|only| only == id) {
                     let added = pieces(&keys, &bytes.cells()?, &table.types())?;
-                    if let Some(rows) = self.rows.get_mut(&id) {
-                        rows.pieces.extend(added);
+                    if let Some(rows) = self.rows.get_mut(&id)
+                        && rows.extend(added).is_err()
+                    {
+                        return Err(Wrong::Words(format!("rows of table {id}, which are out of order")));
                     }
                 }
             }
@@ -230,23 +232,32 @@ impl Rows {
         Rows { schema: table.schema.clone(), blink, pieces: Vec::new(), next: 0, beside: None }
     }
 
-    fn take(&mut self, change: Change) -> Result<(), String> {
+    /// Puts pieces behind those there are, or gives them back: they do not follow them. Rows of a blink table are gone with their step.
+    fn extend(&mut self, added: Vec<(RowSet, Vec<Chunk>)>) -> Result<(), Vec<(RowSet, Vec<Chunk>)>> {
+        let mut end = self.pieces.last().and_then(|(keys, _)| keys.last());
+        let follows = |(keys, _): &(RowSet, Vec<Chunk>)| {
+            let follows = end.is_none_or(|end| keys.first().is_none_or(|first| first > end));
+            end = keys.last().or(end);
+            follows
+        };
+        if !added.iter().all(follows) {
+            return Err(added);
+        }
+        if !self.blink {
+            self.pieces.extend(added);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, mut change: Change) -> Result<(), String> {
         self.next = change.next;
         if self.blink {
             return Ok(());
         }
         if self.beside.is_none() && change.is_add_only() {
-            let last = self.pieces.last().and_then(|(keys, _)| keys.last());
-            let mut ends = last;
-            let ascends = change.added.iter().all(|(keys, _)| {
-                let fits = ends.is_none_or(|end| keys.first().is_none_or(|first| first > end));
-                ends = keys.last().or(ends);
-                fits
-            });
-            if ascends {
-                self.pieces.extend(change.added);
-                return Ok(());
-            }
+            let added = std::mem::take(&mut change.added);
+            let Err(added) = self.extend(added) else { return Ok(()) };
+            change.added = added;
         }
         let text = |error: engine::Error| error.to_string();
         if self.beside.is_none() {

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::read_footer_length;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_ipc::{Block, CompressionType, root_as_footer};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use column::sound::{self, Memory, Unsound};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use column::sound::{self, Unsound};
 use column::types::to_canonical;
 use messages::{Fault, Reader};
 
@@ -50,7 +50,7 @@ pub fn read(
         let schema = footer.schema.clone();
         (Some(footer), schema, Vec::new())
     } else {
-        let (schema, stream) = of_stream(&bytes).map_err(refused(&path))?;
+        let (schema, stream) = messages::batches(bytes.clone()).map_err(refused(&path))?;
         (None, schema, stream)
     };
     sound::schema(&found).map_err(|error| Error::broken(&path, error))?;
@@ -59,7 +59,7 @@ pub fn read(
     let places: Vec<usize> = made.schema.fields().iter().map(place).collect::<Result<_, _>>().map_err(broken)?;
     let judged = |cells: &ArrayRef, at: usize| {
         let name = found.field(at).name();
-        judged(cells, footer.is_some()).map_err(|error| Error::broken(&path, error.of(name)))
+        judged(cells).map_err(|error| Error::broken(&path, error.of(name)))
     };
     let (many, decoded) = match &footer {
         None => {
@@ -83,16 +83,9 @@ fn guarded<R>(path: &str, work: impl FnOnce() -> Result<R, ArrowError>) -> Resul
     done.map_err(|error| Error::broken(path, format!("it is no sound Arrow IPC: {error}")))
 }
 
-/// Cells in their canonical type. Files are written by anybody, and kernels do not look again: what the decoder did not look
-/// at is looked at.
-fn judged(cells: &ArrayRef, was_seen: bool) -> Result<ArrayRef, Unsound> {
-    let kind = cells.data_type();
-    let unseen = kind.is_nested() || kind.is_decimal() || matches!(kind, DataType::Time32(_) | DataType::Time64(_));
-    let sound = match was_seen && !unseen {
-        true => cells.clone(),
-        false => sound::array(cells.to_data(), Memory::Shared)?,
-    };
-    to_canonical(&sound).map_err(|error| Unsound::new(error.to_string()))
+/// Cells in their canonical type. Files are written by anybody, and kernels do not look again.
+fn judged(cells: &ArrayRef) -> Result<ArrayRef, Unsound> {
+    to_canonical(&sound::decoded(cells)?).map_err(|error| Unsound::new(error.to_string()))
 }
 
 fn projected(path: &str, found: &Schema, options: &IpcOptions, fixed: Option<&SchemaRef>) -> Result<SchemaRef, Error> {
@@ -196,16 +189,6 @@ fn cut(bytes: &Buffer, block: &Block) -> Result<(Buffer, Buffer), Fault> {
     }
     let (header, body) = messages::next(&mut bytes.slice_with_length(at, len).into())?.ok_or_else(short)?;
     Ok((header, body.whole()))
-}
-
-/// The schema and the batches of a stream.
-fn of_stream(bytes: &Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), Fault> {
-    let (mut rest, mut reader, mut batches) = (bytes.clone().into(), Reader::default(), Vec::new());
-    while let Some((header, body)) = messages::next(&mut rest)? {
-        batches.extend(reader.read(&header, &body.whole())?);
-    }
-    let schema = reader.schema().ok_or_else(|| Fault::Malformed("it has no schema".to_owned()))?;
-    Ok((schema.clone(), batches))
 }
 
 /// The error of a message that is refused.

@@ -13,4 +13,4 @@ mod tests;
 pub use check::header;
 pub use error::Fault;
 pub use reader::Reader;
-pub use stream::{Pieces, next};
+pub use stream::{Pieces, batches, next};

@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_schema::SchemaRef;
 
 use crate::check::{header, is_aligned};
 use crate::error::{Fault, malformed};
+use crate::reader::Reader;
 
 /// Before the length of a message, but in the oldest streams.
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -126,4 +129,17 @@ pub fn next(stream: &mut Pieces) -> Result<Option<(Buffer, Pieces)>, Fault> {
         return short("body", &body, stream.len);
     };
     Ok(Some((head, stream.take(body))))
+}
+
+/// The schema and the rows of a stream that is there as a whole. Cells lie where they lie in the stream.
+///
+/// # Errors
+/// As [`next`] and [`Reader::read`], or it has no schema.
+pub fn batches(stream: Buffer) -> Result<(SchemaRef, Vec<RecordBatch>), Fault> {
+    let (mut rest, mut reader, mut batches) = (stream.into(), Reader::default(), Vec::new());
+    while let Some((header, body)) = next(&mut rest)? {
+        batches.extend(reader.read(&header, &body.whole())?);
+    }
+    let Some(schema) = reader.schema() else { return malformed("it has no schema") };
+    Ok((schema.clone(), batches))
 }

@@ -198,6 +198,16 @@ pub enum Memory {
     Copied,
 }
 
+/// Cells that a decoder of Arrow IPC gave. It looks at its buffers; what it does not look at is looked at here.
+///
+/// # Errors
+/// They are not what their type says.
+pub fn decoded(cells: &ArrayRef) -> Result<ArrayRef, Unsound> {
+    let kind = cells.data_type();
+    let is_seen = !kind.is_nested() && !kind.is_decimal() && !matches!(kind, DataType::Time32(_) | DataType::Time64(_));
+    if is_seen { Ok(cells.clone()) } else { array(cells.to_data(), Memory::Shared) }
+}
+
 /// The array of this data, if it is what its type says: offsets, views and keys lead somewhere, text is UTF-8, decimals have
 /// their digits, times are of a day, nulls are counted right.
 ///
