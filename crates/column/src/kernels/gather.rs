@@ -93,6 +93,37 @@ pub fn gather_rows(chunk: &Chunk, first: u64, rows: &RowSet) -> Result<Chunk, Er
     Ok(gathered.finish(&shape))
 }
 
+/// The cells of several chunks of one type, one after the other: of each these rows, where its first cell is that of its key.
+///
+/// # Panics
+/// If a row lies outside its chunk.
+pub fn gather_parts(parts: &[(Chunk, u64, RowSet)]) -> Result<Chunk, Error> {
+    let [(first, ..), _, ..] = parts else {
+        return parts.first().map_or_else(|| Err(nothing()), |(chunk, first, rows)| gather_rows(chunk, *first, rows));
+    };
+    let shape = Shape::new(first.data_type());
+    let is_full = |(chunk, ..): &(Chunk, u64, RowSet)| *chunk.data_type() == shape.data_type && chunk.null_count() == 0;
+    if !shape.is_plain() || shape.kind == Kind::Bool || !parts.iter().all(is_full) {
+        let picked: Vec<Chunk> =
+            parts.iter().map(|(chunk, first, rows)| gather_rows(chunk, *first, rows)).collect::<Result<_, _>>()?;
+        return Ok(arrow_select::concat::concat(&picked.iter().map(|chunk| chunk.as_ref()).collect::<Vec<_>>())?);
+    }
+    let len = parts.iter().map(|(.., rows)| rows.len() as usize).sum();
+    let mut gathered = Gathered::new(&shape, len);
+    with_width!(shape, T, stride => {
+        let (out, mut at) = (gathered.values.typed_data_mut::<T>(), 0);
+        for (chunk, first, rows) in parts {
+            pick_rows::<T>(&mut out[at * stride..], Cells::of(&shape, chunk).values.typed_data(), stride, *first, rows);
+            at += rows.len() as usize;
+        }
+    });
+    Ok(gathered.finish(&shape))
+}
+
+fn nothing() -> Error {
+    Error::Arrow(Arc::new(arrow_schema::ArrowError::InvalidArgumentError("cells of no chunk have no type".to_owned())))
+}
+
 fn pick_rows<T: ArrowNativeType>(out: &mut [T], source: &[T], stride: usize, first: u64, rows: &RowSet) {
     let mut at = 0;
     rows.segments(|stretch| {
@@ -190,6 +221,15 @@ mod tests {
                 let found = gather_rows(&chunk, from, &rows).unwrap();
                 found.to_data().validate_full().unwrap();
                 assert_eq!(&found, &by_arrow(&chunk, &positions).unwrap());
+                // The same rows of two chunks that lie side by side.
+                let cut = chunk.len() / 3;
+                let (low, high) = (chunk.slice(0, cut), chunk.slice(cut, chunk.len() - cut));
+                let border = from + cut as u64;
+                let parts = [
+                    (low, from, &rows & &RowSet::range(from, border - 1)),
+                    (high, border, &rows & &RowSet::range(border, end)),
+                ];
+                assert_eq!(&gather_parts(&parts).unwrap(), &found);
             }
         }
     }

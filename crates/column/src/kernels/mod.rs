@@ -18,7 +18,7 @@ pub(crate) mod words;
 
 pub use compare::equal_cells;
 pub use first::first_positions;
-pub use gather::{gather, gather_rows};
+pub use gather::{gather, gather_parts, gather_rows};
 pub use join::{concat, one_array};
 pub use prefetch::{prefetch, prefetch_slice};
 pub use radix::{Entry as RadixEntry, sort as radix_sort};

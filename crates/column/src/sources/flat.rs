@@ -12,7 +12,7 @@ use rowset::{RowSet, Span};
 
 use crate::column::{Chunk, Column, ColumnSource, NO_ROW};
 use crate::error::Error;
-use crate::kernels::{gather, gather_rows};
+use crate::kernels::{gather, gather_parts, gather_rows};
 use crate::sizes::{FEW_RANGES, PIECE};
 use crate::types::kind;
 
@@ -149,6 +149,15 @@ impl Flat {
         if hull.is_none_or(|hull| self.positions(hull).is_err()) {
             let position = |key: u64| key.checked_sub(self.first_key).map(|pos| pos as usize);
             return self.gather(rows.iter().map(|key| position(key).filter(|&pos| pos < self.len)));
+        }
+        if self.stored == self.canonical && self.parts.len() > 1 {
+            limits::ask_rows(rows.len(), kind::width(&self.canonical))?;
+            let mut parts = Vec::new();
+            self.pick(rows, hull, &mut |part, first, rows| {
+                parts.push((part.array.clone(), first, rows.clone()));
+                Ok(())
+            })?;
+            return gather_parts(&parts);
         }
         let mut picked = Vec::new();
         self.pick(rows, hull, &mut |part, first, rows| {

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::column::types::canonical;
+use ::column::kernels::gather_parts;
+use ::column::types::{canonical, width};
 use ::column::{Chunk, Column, ColumnSource, Error as ColumnError, FlatColumn, NO_ROW, Zones};
 use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
 use arrow_buffer::Buffer;
@@ -359,8 +360,8 @@ impl Inner {
         self.starts.partition_point(|start| *start <= key) - 1
     }
 
-    /// The cells of many spans, those of a page together.
-    fn gathered(&self, rows: &RowSet) -> Result<Vec<ArrayRef>, ColumnError> {
+    /// The pages that hold some of these rows, each with its first key and those rows.
+    fn touched(&self, rows: &RowSet) -> Result<Vec<(ArrayRef, u64, RowSet)>, ColumnError> {
         let Some((first, last)) = rows.first().zip(rows.last()) else { return Ok(Vec::new()) };
         if last >= self.rows {
             return Err(ColumnError::Length { rows: last + 1, cells: self.rows });
@@ -374,10 +375,8 @@ impl Inner {
             }
         }
         let wanted: Vec<usize> = touched.iter().map(|(at, ..)| *at).collect();
-        let cells = |((_, start, own), page): (&(usize, u64, RowSet), ArrayRef)| {
-            FlatColumn::at_keys(vec![page], *start)?.read(own)
-        };
-        touched.iter().zip(self.pages(&wanted)?).map(cells).collect()
+        let pages = self.pages(&wanted)?;
+        Ok(touched.into_iter().zip(pages).map(|((_, start, own), page)| (page, start, own)).collect())
     }
 
     fn slices(&self, rows: &RowSet) -> Result<Vec<ArrayRef>, ColumnError> {
@@ -397,6 +396,11 @@ impl Inner {
         }
         Ok(slices)
     }
+}
+
+/// Whether rows lie in so many spans that a slice of each costs more than a copy.
+fn is_scattered(rows: &RowSet) -> bool {
+    rows.spans().take(64).count() == 64
 }
 
 /// The cells of a page, looked at.
@@ -445,7 +449,11 @@ impl Column for FileColumn {
     }
 
     fn read(&self, rows: &RowSet) -> Result<Chunk, ColumnError> {
-        let slices = self.pieces(rows)?;
+        if is_scattered(rows) {
+            limits::ask_rows(rows.len(), width(&self.0.canonical))?;
+            return gather_parts(&self.0.touched(rows)?);
+        }
+        let slices = self.0.slices(rows)?;
         match &slices[..] {
             [] => Ok(new_empty_array(&self.0.canonical)),
             [one] => Ok(one.clone()),
@@ -486,10 +494,11 @@ impl Column for FileColumn {
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, ColumnError> {
         // Few spans are slices of their pages; the rows of many are gathered, page by page.
-        if rows.spans().take(64).count() < 64 {
+        if !is_scattered(rows) {
             return self.0.slices(rows);
         }
-        self.0.gathered(rows)
+        let touched = self.0.touched(rows)?;
+        touched.into_iter().map(|(page, start, own)| FlatColumn::at_keys(vec![page], start)?.read(&own)).collect()
     }
 
     fn zones(&self) -> Option<Arc<Zones>> {

@@ -7,7 +7,7 @@ mod piece;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::{DataType, Field};
 use column::Chunk;
 use formula::context::Dependencies;
@@ -258,9 +258,12 @@ impl Evaluator {
         if rows.is_empty() {
             return Ok(RowSet::new());
         }
-        let cells = self.cells(&self.bound, view, rows)?;
         // A bit a row, and what stands beside it.
         limits::ask_rows(rows.len(), 1)?;
+        if self.is_by_batch() && rows.len() > SLICE_ROWS.rows() {
+            return self.matching_in_slices(view, rows);
+        }
+        let cells = self.cells(&self.bound, view, rows)?;
         let slice = self.slice(rows.len() as usize);
         let masks = self.split(&cells, rows, (slice, self.data_type()), |cells, len| match self.computes {
             false => self.bound.evaluate_mask(cells, len),
@@ -282,6 +285,29 @@ impl Evaluator {
             Ok::<RowSet, Error>(column::matching(&part, mask))
         })?;
         Ok(RowSet::union_all(parts.iter()))
+    }
+
+    /// As [`Evaluator::matching`], slice by slice: a column whose cells lie in many arrays is never copied as one.
+    fn matching_in_slices(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
+        let slices = crate::threads::parallel::parts(rows, SLICE_ROWS.rows());
+        let kept = crate::threads::parallel::try_map(true, &slices, |_, rows| {
+            let mask = |cells: &[Chunk], from: usize, len: usize| {
+                let mask = self.bound.evaluate_mask(cells, len);
+                mask.map_err(|error| self.at_row(rows, from, error))
+            };
+            let [column] = self.inputs() else {
+                let cells = view.read_columns(self.inputs(), rows)?;
+                return Ok(column::matching(rows, &mask(&cells, 0, rows.len() as usize)?));
+            };
+            // The cells of one column are looked at where they lie.
+            let mut masks = BooleanBufferBuilder::new(rows.len() as usize);
+            for piece in view.column(*column)?.pieces(rows)? {
+                let len = piece.len();
+                masks.append_buffer(&mask(&[piece], masks.len(), len)?);
+            }
+            Ok::<RowSet, Error>(column::matching(rows, &masks.finish()))
+        })?;
+        Ok(RowSet::union_all(kept.iter()))
     }
 
     fn split<R: Piece + Send>(
