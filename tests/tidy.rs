@@ -63,7 +63,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "durable",
-        &["limits", "log", "rowset", "graph", "column", "engine"],
+        &["limits", "log", "messages", "rowset", "graph", "column", "engine"],
         &["arrow-ipc", "arrow-select", "serde", "serde_json", "thiserror"],
     ),
     (

@@ -18,7 +18,7 @@ const DOORS: &[(&str, usize)] = &[
     ("limits", 13),
     ("log", 20),
     ("memory", 0),
-    ("messages", 5),
+    ("messages", 6),
     ("model", 15),
     ("native", 0),
     ("rowset", 13),
