@@ -45,6 +45,11 @@ pub trait Column: Send + Sync {
     fn zones(&self) -> Option<Arc<Zones>> {
         None
     }
+    /// The first key of each array in which its cells lie, ascending; none where they lie otherwise. Rows within one are read without
+    /// a copy.
+    fn starts(&self) -> &[u64] {
+        &[]
+    }
     /// The cells of `rows` in key order, in as few pieces without a copy as memory allows.
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error>;
     /// As [`Column::pieces`], in the declared type. Cells stored in that type are not copied. Texts that take more

@@ -31,6 +31,8 @@ struct Flat {
     stored: DataType,
     first_key: u64,
     parts: Vec<Part>,
+    /// The first key of each part.
+    starts: Vec<u64>,
     len: usize,
 }
 
@@ -88,7 +90,8 @@ impl FlatColumn {
             parts.push(Part { from: len, array, converted: OnceLock::new() });
             len = parts[parts.len() - 1].from + parts[parts.len() - 1].array.len();
         }
-        Ok(FlatColumn(Arc::new(Flat { canonical: kind::canonical(&stored), stored, first_key, parts, len })))
+        let starts = parts.iter().map(|part: &Part| first_key + part.from as u64).collect();
+        Ok(FlatColumn(Arc::new(Flat { canonical: kind::canonical(&stored), stored, first_key, parts, starts, len })))
     }
 
     /// The arrays as they came.
@@ -265,6 +268,10 @@ impl Column for FlatColumn {
         }
         let position = |key: u64| Some(key.wrapping_sub(flat.first_key) as usize);
         flat.gather(keys.iter().map(|&key| position(key).filter(|&pos| key != NO_ROW && pos < flat.len)))
+    }
+
+    fn starts(&self) -> &[u64] {
+        &self.0.starts
     }
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, Error> {

@@ -104,6 +104,10 @@ impl Column for Computed {
         take_by(keys, |rows| self.read(rows))
     }
 
+    fn starts(&self) -> &[u64] {
+        self.view.starts(self.evaluator().inputs())
+    }
+
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, column::Error> {
         if rows.is_empty() {
             return Ok(Vec::new());

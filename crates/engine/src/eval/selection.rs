@@ -43,6 +43,15 @@ impl Selection {
         self.steps.push((view, Step::Compute(column)));
     }
 
+    /// Rows in parts of about so many, and no more, as cells of the first columns lie that are read.
+    pub(crate) fn parts(&self, rows: &RowSet, size: u64) -> Vec<RowSet> {
+        match self.steps.first() {
+            Some((view, Step::Filter(predicates))) => view.parts(&inputs(predicates), rows, size),
+            Some((view, Step::Compute(column))) => view.parts(&[*column], rows, size),
+            None => parallel::parts(rows, size),
+        }
+    }
+
     /// Those of these rows that pass.
     pub(crate) fn block(&self, rows: RowSet) -> Result<Block, Error> {
         let mut block = Block::new(rows, true);
@@ -65,8 +74,13 @@ impl Selection {
         rows: &RowSet,
         take: impl Fn(&mut Block) -> Result<R, Error> + Sync,
     ) -> Result<(RowSet, Vec<Vec<R>>), Error> {
-        passing(rows, |rows| self.block(rows), take)
+        passing(rows, |rows, size| self.parts(rows, size), |rows| self.block(rows), take)
     }
+}
+
+/// The columns that predicates read.
+fn inputs(predicates: &Conjunction) -> Vec<usize> {
+    predicates.iter().flat_map(|predicate| predicate.inputs()).copied().collect()
 }
 
 fn narrow(block: &mut Block, predicates: &Conjunction, view: &View) -> Result<(), Error> {
@@ -80,21 +94,22 @@ pub(crate) fn matching(predicates: &Conjunction, view: &View, rows: &RowSet) -> 
         narrow(&mut block, predicates, view)?;
         Ok(block)
     };
-    Ok(passing(rows, block, |_| Ok(()))?.0)
+    let inputs = inputs(predicates);
+    Ok(passing(rows, |rows, size| view.parts(&inputs, rows, size), block, |_| Ok(()))?.0)
 }
 
 fn passing<R: Send>(
     rows: &RowSet,
+    parts: impl Fn(&RowSet, u64) -> Vec<RowSet> + Sync,
     block: impl Fn(RowSet) -> Result<Block, Error> + Sync,
     take: impl Fn(&mut Block) -> Result<R, Error> + Sync,
 ) -> Result<(RowSet, Vec<Vec<R>>), Error> {
     // A bit a row, and what stands beside it.
     limits::ask_rows(rows.len(), 1)?;
-    let parts = parallel::parts(rows, SLICE_ROWS.rows());
-    let found = parallel::try_map(true, &parts, |_, part| {
+    let found = parallel::try_map(true, &parts(rows, SLICE_ROWS.rows()), |_, part| {
         let mut mask = BooleanBufferBuilder::new(part.len() as usize);
         let mut taken = Vec::new();
-        for rows in parallel::parts(part, BLOCK_ROWS.rows()) {
+        for rows in parts(part, BLOCK_ROWS.rows()) {
             let mut block = block(rows)?;
             mask.append_buffer(&block.mask());
             taken.push(take(&mut block)?);

@@ -9,6 +9,7 @@ use rowset::RowSet;
 use crate::error::Error;
 use crate::sizes::SCATTERED_ROWS;
 use crate::table::rows::LiveRows;
+use crate::threads::parallel;
 
 /// A table at one moment: its rows, and its columns as plain immutable values.
 ///
@@ -67,6 +68,18 @@ impl View {
         Ok(self.pinned[index].get_or_init(|| column))
     }
 
+    /// The first key of each array in which cells of these columns lie: of the first of them that has any. See [`Column::starts`].
+    pub(crate) fn starts(&self, columns: &[usize]) -> &[u64] {
+        let starts = columns.iter().filter_map(|column| self.column(*column).ok()).map(|column| column.starts());
+        starts.into_iter().find(|starts| starts.len() > 1).unwrap_or_default()
+    }
+
+    /// Rows of which these columns are read, in parts of about so many, and no more: see [`parallel::parts_of`].
+    pub(crate) fn parts(&self, columns: &[usize], rows: &RowSet, size: u64) -> Vec<RowSet> {
+        let starts = if rows.len() > size { self.starts(columns) } else { &[] };
+        parallel::parts_of(rows, size, starts)
+    }
+
     /// The cells of one column, in key order.
     pub fn read(&self, index: usize, rows: &RowSet) -> Result<Chunk, Error> {
         Ok(self.column(index)?.read(rows)?)
@@ -75,7 +88,7 @@ impl View {
     /// The cells of several columns, in key order.
     pub fn read_columns(&self, columns: &[usize], rows: &RowSet) -> Result<Vec<Chunk>, Error> {
         let scattered = rows.len() >= SCATTERED_ROWS.rows() && rows.as_span().is_none();
-        crate::threads::parallel::try_map(scattered, columns, |_, column| self.read(*column, rows))
+        parallel::try_map(scattered, columns, |_, column| self.read(*column, rows))
     }
 
     /// Pins these columns, so that they may be read after the step.

@@ -55,6 +55,31 @@ pub fn parts(rows: &RowSet, size: u64) -> Vec<RowSet> {
     (0..rows.len()).step_by(size as usize).map(|from| rows.slice(from, size)).collect()
 }
 
+/// As [`parts`], of cells that lie in several arrays: a part ends where one of them does, if that makes it no shorter than half.
+///
+///   arrays     0       20       40       60       starts
+///   of 28      |-------|--------|--------|        as they lie: nothing is copied
+///   of 28      |----------|-----+----|---+----    by number: every second part lies in two arrays, which are joined
+pub(crate) fn parts_of(rows: &RowSet, size: u64, starts: &[u64]) -> Vec<RowSet> {
+    if starts.len() < 2 {
+        return parts(rows, size);
+    }
+    let (mut parts, mut from) = (Vec::new(), 0);
+    while from < rows.len() {
+        let mut end = rows.len().min(from + size);
+        let next = rows.key_at(end).and_then(|next| starts.partition_point(|start| *start <= next).checked_sub(1));
+        if let Some(at) = next {
+            let border = rows.rank(starts[at]);
+            if border > from + size / 2 {
+                end = border;
+            }
+        }
+        parts.push(rows.slice(from, end - from));
+        from = end;
+    }
+    parts
+}
+
 /// The parts of a list, of these lengths, each for the thread that fills it.
 pub fn shares<T>(mut list: &mut [T], lengths: impl IntoIterator<Item = usize>) -> Vec<Mutex<&mut [T]>> {
     let share = |length: usize| {
@@ -296,6 +321,34 @@ mod tests {
     use crate::plan::{AsofOptions, Strategy};
     use crate::sources::{Apply, InputTable};
     use crate::testing::Watch;
+
+    #[test]
+    fn parts_are_no_longer_than_asked_and_end_where_arrays_do() {
+        let starts = |step: u64| (0..200 / step).map(|at| at * step).collect::<Vec<u64>>();
+        let lengths = |rows: &RowSet, size: u64, starts: &[u64]| {
+            let parts = parts_of(rows, size, starts);
+            assert_eq!(RowSet::union_all(parts.iter()), *rows);
+            parts.iter().map(RowSet::len).collect::<Vec<u64>>()
+        };
+        let all = RowSet::range(0, 199);
+        assert_eq!(lengths(&all, 28, &starts(20)), [20; 10]);
+        // The array that is longer than a part is cut, and its end is met.
+        assert_eq!(lengths(&all, 28, &starts(50)), [28, 22, 28, 22, 28, 22, 28, 22]);
+        // No border is near enough.
+        assert_eq!(lengths(&all, 28, &[0, 10]), [28, 28, 28, 28, 28, 28, 28, 4]);
+        assert_eq!(lengths(&all, 28, &[0]), [28, 28, 28, 28, 28, 28, 28, 4]);
+        let some: RowSet = (0..100).map(|at| 2 * at).collect();
+        assert_eq!(lengths(&some, 28, &starts(50)), [25; 4]);
+        // Rows before the first array, and behind the last.
+        assert_eq!(lengths(&all, 60, &[100, 150]), [60, 40, 50, 50]);
+        for size in 1..40 {
+            for step in 1..60 {
+                let longest = lengths(&some, size, &starts(step)).into_iter().max();
+                assert!(longest.is_some_and(|longest| longest <= size));
+            }
+        }
+        assert!(lengths(&RowSet::new(), 28, &starts(20)).is_empty());
+    }
 
     #[test]
     fn work_is_split_over_the_pool_of_its_phase() {

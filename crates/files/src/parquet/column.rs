@@ -463,6 +463,10 @@ impl Column for FileColumn {
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, ColumnError> {
         let inner = &*self.0;
+        // The rows of one side of a join, for example, which are read in their order.
+        if keys.last().is_some_and(|last| *last < inner.rows) && keys.is_sorted_by(|one, next| one < next) {
+            return self.read(&RowSet::from_sorted_keys(keys));
+        }
         // For each segment its place among the pages that are wanted, from 1 on; those that no key is of have none.
         let mut places = vec![0; inner.segments.len()];
         let mut picks = Vec::with_capacity(keys.len());
@@ -490,6 +494,10 @@ impl Column for FileColumn {
         let pages = inner.pages(&wanted)?;
         let pages: Vec<&dyn Array> = std::iter::once(&null).chain(&pages).map(|page| page.as_ref()).collect();
         Ok(interleave(&pages, &picks)?)
+    }
+
+    fn starts(&self) -> &[u64] {
+        &self.0.starts
     }
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, ColumnError> {

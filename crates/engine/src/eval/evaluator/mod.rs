@@ -289,7 +289,7 @@ impl Evaluator {
 
     /// As [`Evaluator::matching`], slice by slice: a column whose cells lie in many arrays is never copied as one.
     fn matching_in_slices(&self, view: &View, rows: &RowSet) -> Result<RowSet, Error> {
-        let slices = crate::threads::parallel::parts(rows, SLICE_ROWS.rows());
+        let slices = view.parts(self.inputs(), rows, SLICE_ROWS.rows());
         let kept = crate::threads::parallel::try_map(true, &slices, |_, rows| {
             let mask = |cells: &[Chunk], from: usize, len: usize| {
                 let mask = self.bound.evaluate_mask(cells, len);

@@ -236,6 +236,11 @@ impl<'a> BulkColumn<'a> {
 
     #[inline]
     fn each(&mut self, values: &[u64], choose: impl Fn(u64, u64) -> u64) {
+        if self.words.len() == self.stride {
+            // One group: as in `add`.
+            self.words[self.at] = values.iter().fold(self.words[self.at], |chosen, value| choose(chosen, *value));
+            return;
+        }
         if let Some(runs) = self.runs {
             let mut room = [0; BATCH];
             let values = runs.gather(values, &mut room);

@@ -82,6 +82,13 @@ impl AggregationSpec {
         self.inputs_of(|_| true)
     }
 
+    /// The columns that are read for keys and kept inputs.
+    pub(super) fn read_columns(&self) -> Vec<usize> {
+        let inputs = self.kept_inputs();
+        let read = inputs.iter().flat_map(|input| self.inputs[*input].inputs()).copied();
+        self.key_columns().into_iter().chain(read).collect()
+    }
+
     /// The inputs of states of which one input, or more, is among these.
     pub(crate) fn inputs_beside(&self, changed: &[usize]) -> Vec<usize> {
         self.inputs_of(|output| output.inputs.iter().any(|input| changed.contains(input)))

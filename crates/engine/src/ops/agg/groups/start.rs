@@ -23,8 +23,11 @@ impl Groups {
             let groups = if at == 0 { Groups::standing(spec)? } else { Groups::empty(spec)? };
             let mut groups = Groups { shares: shares.len() as u64, ..groups };
             groups.load(share.len());
-            let size = if selection.is_some() { BLOCK_ROWS.rows() } else { GROUP_PART_ROWS.rows() };
-            for part in crate::threads::parallel::parts(share, size) {
+            let parts = match selection {
+                Some(selection) => selection.parts(share, BLOCK_ROWS.rows()),
+                None => view.parts(&spec.read_columns(), share, GROUP_PART_ROWS.rows()),
+            };
+            for part in parts {
                 let rows = part.len();
                 groups.enter_part(spec, view, part, selection)?;
                 groups.loading.iter_mut().for_each(|loading| loading.note(rows));
