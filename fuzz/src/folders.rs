@@ -1,9 +1,6 @@
 //! Folders of durable graphs with any records: taken up or refused.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable::{feeding, made, restore, restore_into};
 use engine::Table;
@@ -11,8 +8,10 @@ use engine::sources::{AppendTable, BlinkTable, FedKind, Feeding, Initial, InputT
 use graph::{Settings, UpdateGraph};
 use log::{Kind, Log};
 
+use super::scratch::Folder;
+
 /// What a record can say it is; the last is none.
-pub const NOTES: [&str; 9] = ["begin", "table", "keep", "rows", "step", "delta", "part", "last", "other"];
+const NOTES: [&str; 9] = ["begin", "table", "keep", "rows", "step", "delta", "part", "last", "other"];
 
 /// The records of a case, each with its note; so many of the first are a base.
 ///
@@ -46,10 +45,11 @@ pub fn folders(bytes: &[u8]) -> bool {
         }
     }
     let told = |rows: &[Arc<Initial>]| rows.iter().map(|initial| format!("{:?}", initial.rows)).collect::<Vec<_>>();
-    let read = |(): ()| restore(&folder.0).map(|read| read.tables.into_iter().map(|saved| saved.initial).collect());
-    let rows: Vec<Arc<Initial>> = match (read(()), read(())) {
+    let read = || -> Result<Vec<Arc<Initial>>, durable::Error> {
+        Ok(restore(&folder.0)?.tables.into_iter().map(|saved| saved.initial).collect())
+    };
+    let rows = match (read(), read()) {
         (Ok(rows), Ok(again)) => {
-            let again: Vec<Arc<Initial>> = again;
             assert_eq!(told(&rows), told(&again));
             rows
         }
@@ -92,20 +92,4 @@ pub fn folders(bytes: &[u8]) -> bool {
         }
     }
     !tables.is_empty()
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let name = format!("tickframe-folders-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        Folder(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

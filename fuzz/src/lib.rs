@@ -20,6 +20,7 @@ pub mod plans;
 pub mod reader;
 pub mod requests;
 pub mod scope;
+pub(crate) mod scratch;
 pub mod sessions;
 pub mod tickets;
 pub mod world;

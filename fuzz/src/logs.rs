@@ -1,9 +1,10 @@
 //! Files of a log with any content.
 
 use std::fs;
-use std::path::PathBuf;
 
 use log::{Log, Record, read_all};
+
+use super::scratch::Folder;
 
 /// The bytes are cut into segments by their first byte: what is read before and after the log was opened is the same,
 /// or both say what is wrong.
@@ -30,22 +31,5 @@ pub fn logs(bytes: &[u8]) {
         }
         (Err(_), Err(_)) => {}
         (found, opened) => panic!("read: {:?}, opened: {:?}", found.err(), opened.err()),
-    }
-}
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let name = format!("tickframe-logs-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        Folder(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
