@@ -149,7 +149,8 @@ impl Fold<'_> {
                     if let Some(rows) = self.rows.get_mut(&id)
                         && rows.extend(added).is_err()
                     {
-                        return Err(Wrong::Words(format!("rows of table {id}, which are out of order")));
+                        let what = format!("the rows of the table {:?} are not in order of their keys", table.name);
+                        return Err(Wrong::Words(what));
                     }
                 }
             }
