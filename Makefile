@@ -25,6 +25,11 @@ STAGE := bash scripts/stage.sh
 # Floors 0 to 5 and the oracle: what the inner loop compiles. `native` links only with Python's help.
 FLOORS := -p tickframe-limits -p tickframe-simd -p tickframe-memory -p tickframe-log -p tickframe-messages -p tickframe-rowset -p tickframe-graph -p tickframe-column -p tickframe-formula -p tickframe-engine -p tickframe-barrage -p tickframe-flight -p tickframe-files -p tickframe-durable -p tickframe-model
 PROFILE := --locked --profile ci
+# What is compiled depends on the features of all that is asked for at once. Every stage asks for the same, so that each
+# crate is compiled once for the tests of the floors, the other tests, the laws and the extension: docs/decisions/062.
+FEATURES := --features tickframe-engine/testing,tickframe-flight/testing
+TESTS := $(FLOORS) -p tickframe-tests --test tests
+EXTENSION := --features extension-module,testing
 # pip tells of every extra it was not asked for.
 QUIETLY := 2>&1 | { grep -v -e '^Ignoring ' -e '^Looking in ' || true; }
 
@@ -79,7 +84,7 @@ check: tidy floors
 
 tidy:
 	cargo fmt --all --check
-	cargo test $(PROFILE) -p tickframe-tests tidy
+	cargo test $(PROFILE) $(TESTS) tidy
 
 lint: tidy lint-python lint-rust
 
@@ -99,10 +104,10 @@ docs: venv
 # Few seeds of each law: `make laws` runs them all for longer.
 floors rust: export TICKFRAME_SEEDS ?= 20
 floors:
-	cargo test $(PROFILE) $(FLOORS)
+	cargo test $(PROFILE) $(FLOORS) $(FEATURES)
 
 rust: venv
-	cargo test $(PROFILE) -p tickframe-tests
+	cargo test $(PROFILE) $(TESTS)
 
 # Model checkers stand in for locks and threads: every interleaving of the protocol, many of the whole graph.
 schedules:
@@ -123,8 +128,19 @@ LAWS_SEED ?=
 laws:
 	@$(PYTHON) scripts/prove.py --steps 100000 --graphs 500 $(if $(LAWS_SEED),--seed $(LAWS_SEED))
 
+# For scripts that build tests: what cargo is asked for.
+.PHONY: floors-words tests-words extension-words
+floors-words:
+	@echo '$(PROFILE) $(FLOORS) $(FEATURES)'
+
+tests-words:
+	@echo '$(PROFILE) $(TESTS)'
+
+extension-words:
+	@echo '$(PROFILE) -p tickframe-native $(EXTENSION)'
+
 develop: venv
-	@$(RUN)maturin develop $(PROFILE) --quiet $(QUIETLY)
+	@$(RUN)maturin develop $(PROFILE) $(EXTENSION) --quiet $(QUIETLY)
 
 release: venv
 	@$(RUN)maturin develop --profile shipped --quiet $(QUIETLY)

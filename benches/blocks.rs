@@ -12,6 +12,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringViewArray};
 use arrow_schema::DataType;
 use column::{BlockColumn, Column, ColumnSource, Edit, FlatColumn};
+use fastrand::Rng;
 use graph::{Moment, Step};
 use rowset::RowSet;
 
@@ -24,8 +25,8 @@ fn main() {
     let mut step = column_step(&column);
     println!("{:<44} {:>12} {:>12} {:>7}", "one Float64 column of 10 million rows", "column", "vector", "ratio");
 
-    let mut dice = Dice(1);
-    let keys = || RowSet::from_keys((0..CHANGES).map(|_| dice.roll(ROWS)).collect());
+    let mut dice = Rng::with_seed(1);
+    let keys = || RowSet::from_keys((0..CHANGES).map(|_| dice.u64(..ROWS)).collect());
     let sets: Vec<RowSet> = std::iter::repeat_with(keys).take(40).collect();
     let mut changes = sets.iter().map(|rows| (rows.clone(), numbers(rows.len()))).collect::<Vec<_>>();
     let ours = least(&mut changes.clone(), |change| {
@@ -62,14 +63,14 @@ fn main() {
         line(what, ours, theirs);
     };
     reads(&*view, &sets, "10,000 random rows read");
-    let half = |_| RowSet::from_sorted_keys(&(0..1_000_000).filter(|_| dice.roll(2) == 0).collect::<Vec<_>>());
+    let half = |_| RowSet::from_sorted_keys(&(0..1_000_000).filter(|_| dice.u64(..2) == 0).collect::<Vec<_>>());
     let halves: Vec<RowSet> = (0..5).map(half).collect();
     reads(&*view, &halves, "every other row of 1 million, at random");
     let fixed = FlatColumn::new(vec![numbers(ROWS)]).expect("one array");
     reads(&fixed, &halves, "the same of a static column");
     drop(fixed);
     reads(&*view, &[RowSet::range(1_000_000, 8_000_000)], "7 million neighbours");
-    let mut orders: Vec<Vec<u64>> = (0..5).map(|_| (0..1_000_000).map(|_| dice.roll(ROWS)).collect()).collect();
+    let mut orders: Vec<Vec<u64>> = (0..5).map(|_| (0..1_000_000).map(|_| dice.u64(..ROWS)).collect()).collect();
     let ours = least(&mut orders.clone(), |keys| drop(black_box(view.take(keys))));
     let theirs =
         least(&mut orders, |keys| drop(black_box(keys.iter().map(|&key| shared[key as usize]).collect::<Vec<f64>>())));
@@ -106,9 +107,9 @@ fn strings() {
         };
         let column = appended(DataType::Utf8View, 1_000_000, 100_000, &make);
         let mut step = column_step(&column);
-        let mut dice = Dice(3);
+        let mut dice = Rng::with_seed(3);
         let sets: Vec<RowSet> =
-            (0..20).map(|_| RowSet::from_keys((0..CHANGES).map(|_| dice.roll(1_000_000)).collect())).collect();
+            (0..20).map(|_| RowSet::from_keys((0..CHANGES).map(|_| dice.u64(..1_000_000)).collect())).collect();
         let mut changes: Vec<_> = sets.iter().map(|rows| (rows.clone(), make(rows.len()))).collect();
         let changed = least(&mut changes, |change| write(&column, &mut step, &change.0, change));
         let view = column.at(step.now()).expect("the moment is there");
@@ -164,14 +165,4 @@ fn least<T>(rounds: &mut [T], mut act: impl FnMut(&mut T)) -> Duration {
 fn line(what: &str, ours: Duration, theirs: Duration) {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     println!("{what:<44} {:>12} {:>12} {ratio:>7.2}", format!("{ours:.2?}"), format!("{theirs:.2?}"));
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) % below
-    }
 }

@@ -20,6 +20,7 @@ use engine::plan::{
 use engine::plan::{Clock, Control, Cumulative, Decay, RunningKind};
 use engine::sources::{Apply, InputTable};
 use engine::{Error, OnError, Table, attach};
+use fastrand::Rng;
 use formula::functions::Text;
 use formula::values::Values;
 use formula::{Aggregate, Expr, Function, Window};
@@ -29,22 +30,6 @@ use rowset::RowSet;
 const ROWS: u64 = 1_000_000;
 const CHANGED: u64 = 10_000;
 const GROUPS: i32 = 1_000;
-
-/// A fixed sequence of numbers that looks random.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// A table joined with the last row of each group.
 fn all_pairs(t: &Table, how: How) -> Result<Table, Error> {
@@ -83,18 +68,18 @@ fn schema() -> Arc<Schema> {
     Arc::new(Schema::new(vec![field("g", DataType::Int32), field("t", DataType::Int64), field("v", DataType::Float64)]))
 }
 
-fn rows(numbers: &mut Numbers, first: u64, count: u64) -> RecordBatch {
-    let g: Int32Array = (0..count).map(|_| Some((numbers.next() % GROUPS as u64) as i32)).collect();
+fn rows(numbers: &mut Rng, first: u64, count: u64) -> RecordBatch {
+    let g: Int32Array = (0..count).map(|_| Some((numbers.u64(..) % GROUPS as u64) as i32)).collect();
     let t = Int64Array::from_iter_values((first..first + count).map(|key| key as i64));
-    let v: Float64Array = (0..count).map(|_| Some(numbers.unit())).collect();
+    let v: Float64Array = (0..count).map(|_| Some(numbers.f64())).collect();
     let columns: Vec<ArrayRef> = vec![Arc::new(g), Arc::new(t), Arc::new(v)];
     RecordBatch::try_new(schema(), columns).expect("three columns of the schema")
 }
 
 /// New values of `v` for some rows.
-fn change(numbers: &mut Numbers) -> Apply {
-    let keys = RowSet::from_keys((0..CHANGED).map(|_| numbers.next() % ROWS).collect());
-    let v: Float64Array = (0..keys.len()).map(|_| Some(numbers.unit())).collect();
+fn change(numbers: &mut Rng) -> Apply {
+    let keys = RowSet::from_keys((0..CHANGED).map(|_| numbers.u64(..) % ROWS).collect());
+    let v: Float64Array = (0..keys.len()).map(|_| Some(numbers.f64())).collect();
     let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::Float64, true)]));
     let batch = RecordBatch::try_new(schema, vec![Arc::new(v)]).expect("one column");
     Apply { modified: Some((keys, batch)), ..Apply::default() }
@@ -330,7 +315,7 @@ fn operations() -> Vec<(&'static str, Box<dyn Fn(&Table) -> Result<Table, Error>
 }
 
 fn bench(criterion: &mut Criterion) {
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let mut numbers = Rng::with_seed(88_172_645_463_325_252);
     let settings = Settings { period: Duration::ZERO, threads: Some(2), init_threads: Some(2) };
     let mut group = criterion.benchmark_group("ops");
     group.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import time
@@ -62,17 +63,25 @@ class Done:
     cases: int
 
 
-def binary(package: str, *which: str) -> tuple[Path, Path]:
-    """The compiled tests of a package, and where they expect to run."""
-    command = ["cargo", "test", "--profile", "ci", "-p", package, *which, "--no-run", "--message-format=json"]
+def words(of: str) -> list[str]:
+    """What the Makefile asks cargo for: the same for every stage, so that nothing is compiled twice."""
+    told = subprocess.run(["make", "--no-print-directory", of], cwd=ROOT, check=True, capture_output=True, text=True)
+    return shlex.split(told.stdout)
+
+
+def binary(folder: str, of: str, *which: str) -> tuple[Path, Path]:
+    """The compiled tests of a folder, and where they expect to run."""
+    command = ["cargo", "test", *words(of), *which, "--no-run", "--message-format=json"]
     built = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if built.returncode:
         sys.exit(built.stderr)
     for line in built.stdout.splitlines():
         message = json.loads(line)
         if message.get("executable") and message["profile"]["test"]:
-            return Path(message["executable"]), Path(message["manifest_path"]).parent
-    sys.exit(f"{package} has no tests")
+            place = Path(message["manifest_path"]).parent
+            if place == ROOT / folder:
+                return Path(message["executable"]), place
+    sys.exit(f"{folder} has no tests")
 
 
 def laws(of: Path, folder: Path, word: str) -> list[str]:
@@ -83,8 +92,8 @@ def laws(of: Path, folder: Path, word: str) -> list[str]:
 
 def plan(steps: int, graphs: int, seed: int) -> list[Task]:
     """Who runs what; the longest first."""
-    tests, tests_folder = binary("tickframe-tests", "--test", "tests")
-    engine, engine_folder = binary("tickframe-engine", "--lib")
+    tests, tests_folder = binary("tests", "tests-words")
+    engine, engine_folder = binary("crates/engine", "floors-words", "--lib")
     composed = graphs * STEPS_A_GRAPH
     rest = max(0, steps - composed)
     tasks: list[Task] = []
@@ -93,8 +102,10 @@ def plan(steps: int, graphs: int, seed: int) -> list[Task]:
         each = int(share / pieces) + 1
         tasks.extend(Task(of, folder, test, each, seed + piece * APART) for piece in range(pieces))
 
-    words = ("the_model", *OTHERS)
-    pipelines = [name for word in words for name in laws(tests, tests_folder, word) if name not in {COMPOSED, REGISTRY}]
+    beginnings = ("the_model", *OTHERS)
+    pipelines = [
+        name for word in beginnings for name in laws(tests, tests_folder, word) if name not in {COMPOSED, REGISTRY}
+    ]
     singles = [name for name in laws(engine, engine_folder, "law") if re.search(r"::tests::(\w+::)*law\w*$", name)]
     if composed:
         add(tests, tests_folder, COMPOSED, composed, PIECES)

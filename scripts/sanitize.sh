@@ -31,7 +31,7 @@ python)
     export RUSTFLAGS="-Zsanitizer=address -Zexternal-clangrt" ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
     runtime=$(cc -print-file-name=libasan.so)
     [ -e "$runtime" ] || { echo "AddressSanitizer's library is missing; on Debian: apt-get install libgcc-12-dev" >&2; exit 1; }
-    cargo build --locked --profile ci --target "$host" --lib -p tickframe-native --features extension-module
+    cargo build --locked --profile ci --target "$host" --lib -p tickframe-native --features extension-module,testing
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     cp -r python/tickframe python/pyspark_tickframe "$scratch/"

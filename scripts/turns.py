@@ -54,6 +54,11 @@ def number() -> int:
     return int(git("rev-list", "--count", "HEAD"))
 
 
+def cold() -> bool:
+    """Whether nothing had been compiled when this run began: what needs builds of its own is left to another run."""
+    return os.environ.get("TICKFRAME_COLD") == "1"
+
+
 def run(name: str, command: list[str]) -> bool:
     """Run one turn; whether it went well."""
     print(f"turn: {name}: {' '.join(command)}", flush=True)
@@ -83,7 +88,7 @@ def main(arguments: list[str]) -> int:
         return int(not all(list(map(run, *zip(*chosen, strict=True)))))
     at = number()
     name, command = TURNS[at % len(TURNS)]
-    if os.environ.get("TICKFRAME_COLD") == "1":
+    if cold():
         print(f"turn: {name} would be the turn of commit {at}; nothing is compiled yet, so it is left to a warm run")
         return 0
     return 0 if run(f"{name} (commit {at})", command) else 1

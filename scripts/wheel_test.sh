@@ -8,7 +8,7 @@ python=${TICKFRAME_VENV:-$PWD/.venv}/bin/python
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-"$(dirname "$python")/maturin" build --locked --profile ci --compatibility linux --quiet --out "$scratch/dist"
+"$(dirname "$python")/maturin" build --locked --profile ci --features extension-module,testing --compatibility linux --quiet --out "$scratch/dist"
 wheel=$(echo "$scratch"/dist/*.whl)
 case $wheel in
 *-cp311-abi3-*) ;;

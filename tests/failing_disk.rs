@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use durable::{Asked, Durable, Report, restore_on};
 use engine::sources::Token;
 use engine::testing::{Case, Plain, Source, Tape, any_table, count_step, explore};
+use fastrand::Rng;
 use graph::UpdateGraph;
-use log::testing::{Dice, Faults, Simulated, State};
+use log::testing::{Faults, Simulated, State};
 
 use crate::restoring::{Opened, plain, still_graph, tables_of};
 
@@ -31,7 +32,7 @@ struct Twins {
 type Together = Vec<Option<Plain>>;
 
 struct Run {
-    dice: Dice,
+    dice: Rng,
     disk: Simulated,
     faults: Faults,
     twin_graph: UpdateGraph,
@@ -72,7 +73,7 @@ impl Run {
             twins.push(Twins { name, case, durable, runs_on, kept });
         }
         let mut run = Run {
-            dice: Dice(seed),
+            dice: Rng::with_seed(seed),
             disk,
             faults,
             twin_graph,
@@ -112,7 +113,7 @@ impl Run {
     /// What a loss of power at some of these moments leaves is what it may leave.
     fn crash(&mut self, moments: &[State], (acknowledged, saved): (usize, usize)) -> Result<(), String> {
         for _ in 0..3 {
-            let at = self.dice.below(moments.len() as u64) as usize;
+            let at = self.dice.u64(..moments.len() as u64) as usize;
             let image = Simulated::new(moments[at].crashed(&mut self.dice), 0);
             let contents = restore_on(Arc::new(image), Path::new(FOLDER)).map_err(text)?;
             let contents = tables_of(&contents);
@@ -242,7 +243,7 @@ impl Run {
         if tape.chance(128) {
             state = state.crashed(&mut self.dice);
         }
-        self.disk = Simulated::new(state, self.dice.below(1 << 30));
+        self.disk = Simulated::new(state, self.dice.u64(..1 << 30));
         self.opened = opened(&self.disk)?;
         self.twins.retain(|twins| twins.durable);
         for twins in &mut self.twins {

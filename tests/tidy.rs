@@ -15,7 +15,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     ("limits", &[], &[]),
     ("simd", &["limits"], &[]),
     ("memory", &["limits"], &[]),
-    ("log", &["limits"], &["crc32fast", "thiserror"]),
+    ("log", &["limits"], &["crc32fast", "fastrand", "thiserror"]),
     (
         "messages",
         &["limits"],
@@ -111,15 +111,15 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
     (
         "native",
         &["limits", "memory", "log", "rowset", "graph", "column", "formula", "engine", "files", "durable", "flight"],
-        &["arrow-arith", "arrow-ord", "arrow-row", "pyo3", "serde_json"],
+        &["arrow-arith", "arrow-ord", "arrow-row", "getrandom", "getrandom_02", "pyo3", "serde_json"],
     ),
-    ("model", &[], &[]),
+    ("model", &[], &["syn"]),
 ];
 
 const ARROW: &[&str] = &["arrow-array", "arrow-buffer", "arrow-cast", "arrow-data", "arrow-schema", "arrow-select"];
 
 /// What a test or a bench may use besides.
-const TEST_ONLY: &[&str] = &["criterion", "http-body-util", "proptest", "roaring"];
+const TEST_ONLY: &[&str] = &["criterion", "fastrand", "http-body-util", "proptest", "roaring"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in the project").to_path_buf()

@@ -4,8 +4,9 @@
 mod world;
 
 use barrage::Subscriber;
+use fastrand::Rng;
 use world::client::{Client, wanted};
-use world::{Random, World};
+use world::{World, chance};
 
 /// Steps of all cases together.
 const STEPS: u64 = 300_000;
@@ -28,30 +29,30 @@ impl Followed {
 }
 
 fn run(seed: u64) -> (u64, u64) {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let mut world = World::new(&mut random);
     let mut clients: Vec<Followed> = Vec::new();
     let mut now = 0;
     for step in 0..STEPS_OF_ONE as i64 {
-        if clients.len() < 4 && random.chance(8) {
+        if clients.len() < 4 && chance(&mut random, 8) {
             let (client, subscriber) = Client::new(&mut random, &world);
             clients.push(Followed { client, subscriber });
         }
         if let Some(update) = world.step(&mut random) {
             clients.iter_mut().for_each(|client| client.subscriber.push(step, &update));
         }
-        now += random.below(60);
+        now += random.u64(..60);
         for followed in &mut clients {
             let Followed { client, subscriber } = followed;
-            if !client.full && random.chance(12) {
-                let full = random.chance(40);
+            if !client.full && chance(&mut random, 12) {
+                let full = chance(&mut random, 40);
                 let request = wanted(&mut random, world.schema().fields().len(), full);
                 subscriber.request(&request).expect("a viewport may change");
                 client.full |= full;
             } else if client.full {
                 assert!(subscriber.request(&wanted(&mut random, 3, false)).is_err());
             }
-            if random.chance(2) {
+            if chance(&mut random, 2) {
                 followed.send(now, step, &world);
             }
         }

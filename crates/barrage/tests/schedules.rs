@@ -14,13 +14,14 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 
 use barrage::{Lock, Locks, News, Next, Steps};
+use fastrand::Rng;
 use rowset::RowSet;
-use shuttle::rand::Rng;
+use shuttle::rand::Rng as _;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::{Config, Runner, thread};
 use world::client::{Client, wanted};
-use world::{Random, World};
+use world::{World, chance};
 
 /// Schedules in all, unless the environment says otherwise.
 const SCHEDULES: u64 = 8_000;
@@ -134,12 +135,12 @@ fn hear(
 }
 
 /// The thread of the steps.
-fn steps(live: &Live, follower: &Arc<Follower>, bell: &Bell, mut world: World, mut random: Random) {
+fn steps(live: &Live, follower: &Arc<Follower>, bell: &Bell, mut world: World, mut random: Rng) {
     let mut merging = Vec::new();
     // A listener that begins is told of the step that it begins at.
     hear(follower, bell, 1, None, &mut merging);
     for step in 2..=STEPS {
-        let early = random.chance(2);
+        let early = chance(&mut random, 2);
         *live.now.lock().expect("no poison") = None;
         let mut news = world.step(&mut random).map(News::Update);
         let changes = news.is_some();
@@ -159,7 +160,7 @@ fn steps(live: &Live, follower: &Arc<Follower>, bell: &Bell, mut world: World, m
 }
 
 fn schedule() {
-    let mut random = Random(shuttle::rand::thread_rng().r#gen());
+    let mut random = Rng::with_seed(shuttle::rand::thread_rng().r#gen());
     let world = World::new(&mut random);
     let (mut client, subscriber) = Client::new(&mut random, &world);
     let (follower, bell) = (Arc::new(Follower::new(subscriber)), Arc::new(Bell::default()));
@@ -167,15 +168,15 @@ fn schedule() {
     let over = Arc::new(Mutex::new(false));
     let stepping = {
         let (live, follower, bell, over) = (live.clone(), follower.clone(), bell.clone(), over.clone());
-        let random = Random(random.word());
+        let random = Rng::with_seed(random.u64(..));
         thread::spawn(move || {
             steps(&live, &follower, &bell, world, random);
             *over.lock().expect("no poison") = true;
             bell.ring();
         })
     };
-    let asking = (!client.full && random.chance(2)).then(|| {
-        let (follower, bell, mut random) = (follower.clone(), bell.clone(), Random(random.word()));
+    let asking = (!client.full && chance(&mut random, 2)).then(|| {
+        let (follower, bell, mut random) = (follower.clone(), bell.clone(), Rng::with_seed(random.u64(..)));
         thread::spawn(move || {
             follower.request(&wanted(&mut random, 6, false)).expect("a viewport may change");
             bell.ring();
@@ -193,7 +194,7 @@ fn schedule() {
             Next::Idle(None) => bell.wait(),
             Next::Failed(failure) => panic!("{failure:?}"),
         }
-        now += random.below(40);
+        now += random.u64(..40);
     }
     stepping.join().expect("the thread of the steps");
     if let Some(asking) = asking {

@@ -1,7 +1,6 @@
 //! Tables followed over sockets while they change: what each client holds is the table of the step that it was told of.
 
 mod exchange;
-mod random;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -17,11 +16,11 @@ use engine::plan::{Op, SortBy, apply};
 use engine::sources::KeyedTable;
 use engine::{Table, export};
 use exchange::Exchange;
+use fastrand::Rng;
 use flight::limits::Limits;
 use flight::{Access, Catalog, Options, Server};
 use graph::{Settings, UpdateGraph};
 use prost::Message;
-use random::Random;
 use rowset::{Positions, RowSet};
 use wire::connect;
 
@@ -63,17 +62,17 @@ fn held(table: &Table) -> Held {
 /// Each table at each step, from the newest that was taken in on.
 type History = Arc<Mutex<BTreeMap<(&'static str, u64), Held>>>;
 
-fn wanted(random: &mut Random, name: &str, viewport: bool) -> SubscriptionRequest {
-    let first = random.below(20);
-    let viewport = viewport.then(|| Positions(RowSet::range(first, first + random.below(15))));
+fn wanted(random: &mut Rng, name: &str, viewport: bool) -> SubscriptionRequest {
+    let first = random.u64(..20);
+    let viewport = viewport.then(|| Positions(RowSet::range(first, first + random.u64(..15))));
     SubscriptionRequest {
         ticket: format!("s/{name}").into_bytes(),
         columns: None,
-        reverse_viewport: viewport.is_some() && random.below(2) == 0,
+        reverse_viewport: viewport.is_some() && random.u64(..2) == 0,
         viewport,
         options: SubscriptionOptions {
-            min_update_interval_ms: 1 + random.below(20) as i32,
-            batch_size: 1 + random.below(50) as i32,
+            min_update_interval_ms: 1 + random.u64(..20) as i32,
+            batch_size: 1 + random.u64(..50) as i32,
             ..SubscriptionOptions::default()
         },
     }
@@ -92,7 +91,7 @@ fn shown(keys: &RowSet, viewport: &Option<(Positions, bool)>) -> RowSet {
 
 /// Follows a table until it has been told of the last step; gives how many updates that took.
 async fn follow(address: std::net::SocketAddr, name: &'static str, seed: u64, history: History, last: u64) -> u64 {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let mut client = connect(address).await;
     let mut windowed = !seed.is_multiple_of(3);
     let request = wanted(&mut random, name, windowed);
@@ -146,8 +145,8 @@ async fn follow(address: std::net::SocketAddr, name: &'static str, seed: u64, hi
         if step >= last {
             return updates;
         }
-        if windowed && random.below(4) == 0 {
-            windowed = random.below(20) != 0;
+        if windowed && random.u64(..4) == 0 {
+            windowed = random.u64(..20) != 0;
             exchange.say(&asked(&wanted(&mut random, name, windowed)));
         }
     }
@@ -192,7 +191,7 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
         server.catalog().put((*name).to_owned(), table.clone());
     }
     let history = History::default();
-    let mut random = Random(3);
+    let mut random = Rng::with_seed(3);
     let address = server.address();
     let take_in = |step: u64| {
         let mut history = history.lock().expect("nobody failed");
@@ -210,13 +209,15 @@ fn clients_hold_the_table_of_the_step_that_they_were_told_of() {
             followers.push(runtime.spawn(follow(address, name, at / 50, history.clone(), last)));
         }
         let ids = 5 + at / 4;
-        let count = if at + 1 == STEPS { 1 } else { random.below(6) };
+        let count = if at + 1 == STEPS { 1 } else { random.u64(..6) };
         let rows: Vec<(i64, f64, String)> = (0..count)
-            .map(|_| (random.below(ids) as i64, random.below(1000) as f64, "text".repeat(random.below(4) as usize)))
+            .map(|_| {
+                (random.u64(..ids.max(1)) as i64, random.u64(..1000) as f64, "text".repeat(random.u64(..4) as usize))
+            })
             .collect();
         source.upsert(&batch(&schema, &rows)).expect("it is taken");
-        if random.below(3) == 0 {
-            let keys = batch(&schema, &[(random.below(ids) as i64, 0.0, String::new())]);
+        if random.u64(..3) == 0 {
+            let keys = batch(&schema, &[(random.u64(..ids.max(1)) as i64, 0.0, String::new())]);
             source.delete(&keys.project(&[0]).expect("the key")).expect("it is taken");
         }
         if at + 1 == STEPS {
@@ -258,7 +259,7 @@ fn a_client_that_is_gone_holds_nothing() {
     let weak = filtered.downgrade();
     server.catalog().put("t".to_owned(), filtered);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     runtime.block_on(async {
         let mut client = connect(server.address()).await;
         let request = wanted(&mut random, "t", false);

@@ -1,7 +1,6 @@
 //! Clients that mean no good, or are broken: others are served all the same, and nothing is held for ever.
 
 mod exchange;
-mod random;
 mod wire;
 
 use std::collections::HashSet;
@@ -15,12 +14,12 @@ use std::time::{Duration, Instant};
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
+use fastrand::Rng;
 use flight::limits::Limits;
 use flight::{Access, CALLS, Catalog, Interpreter, Options, Ran, Script, Server};
 use http::Request;
 use http_body::Frame;
 use hyper::client::conn::http2::SendRequest;
-use random::Random;
 use tonic::body::Body;
 use tonic::codec::Streaming;
 use tonic::{Code, Status};
@@ -335,31 +334,31 @@ fn calls_that_are_given_up_at_once_leave_nothing() {
 }
 
 /// Fields of small numbers, some of which nest: what a parser goes into.
-fn message(random: &mut Random, depth: u64) -> Vec<u8> {
+fn message(random: &mut Rng, depth: u64) -> Vec<u8> {
     let mut made = Vec::new();
-    for _ in 0..random.below(4) {
-        let tag = random.below(46) + 1;
-        let wire = [0, 1, 2, 2, 2, 5][random.below(6) as usize];
+    for _ in 0..random.u64(..4) {
+        let tag = random.u64(..46) + 1;
+        let wire = [0, 1, 2, 2, 2, 5][random.u64(..6) as usize];
         prost::encoding::encode_varint(tag << 3 | wire, &mut made);
         match wire {
-            0 => prost::encoding::encode_varint(random.below(u64::MAX) >> random.below(64), &mut made),
-            1 => made.extend(random.below(u64::MAX).to_le_bytes()),
-            5 => made.extend((random.below(u64::MAX) as u32).to_le_bytes()),
+            0 => prost::encoding::encode_varint(random.u64(..) >> random.u64(..64), &mut made),
+            1 => made.extend(random.u64(..).to_le_bytes()),
+            5 => made.extend((random.u64(..) as u32).to_le_bytes()),
             _ => {
-                let inner = match random.below(4) {
+                let inner = match random.u64(..4) {
                     0 => b"s/t".to_vec(),
-                    1 => [b"e".as_slice(), &(random.below(5) as i32).to_le_bytes()].concat(),
+                    1 => [b"e".as_slice(), &(random.u64(..5) as i32).to_le_bytes()].concat(),
                     _ if depth > 0 => message(random, depth - 1),
-                    _ => (0..random.below(9)).map(|_| random.below(256) as u8).collect(),
+                    _ => (0..random.u64(..9)).map(|_| random.u64(..256) as u8).collect(),
                 };
                 prost::encoding::encode_varint(inner.len() as u64, &mut made);
                 made.extend(inner);
             }
         }
     }
-    if random.below(8) == 0 && !made.is_empty() {
-        let at = random.below(made.len() as u64) as usize;
-        made[at] = random.below(256) as u8;
+    if random.u64(..8) == 0 && !made.is_empty() {
+        let at = random.usize(..made.len());
+        made[at] = random.u64(..256) as u8;
     }
     made
 }
@@ -376,7 +375,7 @@ fn field(tag: u64, bytes: &[u8]) -> Vec<u8> {
 fn any_bytes_to_any_call_are_answered() {
     let server = server(Limits { unary: Duration::from_millis(150), ..Limits::default() });
     let seed = std::env::var("TICKFRAME_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int64, true)]));
     let cells: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let table = engine::sources::from_chunks(schema, vec![vec![cells]], 3).expect("a table");
@@ -392,7 +391,7 @@ fn any_bytes_to_any_call_are_answered() {
                 }
                 let mut message = Vec::new();
                 // A result and a source, as operations have them, so that the rest is looked at.
-                if random.below(4) > 0 {
+                if random.u64(..4) > 0 {
                     export += 1;
                     let result = [b"e".as_slice(), &export.to_le_bytes()].concat();
                     message.extend(field(1, &field(1, &result)));

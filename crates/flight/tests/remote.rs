@@ -1,8 +1,6 @@
 //! Tables of a server that are tables here: at each step that they tell of they are what is served, also across servers that
 //! end and begin again, and what depends on them sees differences alone.
 
-mod random;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,10 +10,10 @@ use arrow_schema::{DataType, Field, Schema};
 use engine::plan::{Op, SortBy, apply};
 use engine::sources::{BlinkTable, KeyedTable};
 use engine::{Failure, Listener, Table, UpdateEvent, export};
+use fastrand::Rng;
 use flight::limits::Limits;
 use flight::{Access, Catalog, Options, Part, Remote, RemoteError, RemoteOptions, Server, Viewport};
 use graph::{Settings, UpdateGraph};
-use random::Random;
 use rowset::RowSet;
 
 const STEPS: u64 = 400;
@@ -150,17 +148,17 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
     for (name, table) in names.iter().zip([&plain, &in_order]) {
         history.insert((name, begin), held(table));
     }
-    let mut random = Random(11);
+    let mut random = Rng::with_seed(11);
     let mut restarts = 0;
     let (mut compared, mut viewed) = (0, 0);
     for at in 0..STEPS {
         let ids = 5 + at / 3;
-        let of: Vec<(i64, f64, u8)> = (0..random.below(6))
-            .map(|_| (random.below(ids) as i64, random.below(50) as f64, random.below(256) as u8))
+        let of: Vec<(i64, f64, u8)> = (0..random.u64(..6))
+            .map(|_| (random.u64(..ids.max(1)) as i64, random.u64(..50) as f64, random.u64(..256) as u8))
             .collect();
         source.upsert(&rows(&of)).expect("it is taken");
-        if random.below(3) == 0 {
-            let key = rows(&[(random.below(ids) as i64, 0.0, 0)]).project(&[0]).expect("the key");
+        if random.u64(..3) == 0 {
+            let key = rows(&[(random.u64(..ids.max(1)) as i64, 0.0, 0)]).project(&[0]).expect("the key");
             source.delete(&key).expect("it is taken");
         }
         there.step().expect("a step");
@@ -168,10 +166,10 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
         for (name, table) in names.iter().zip([&plain, &in_order]) {
             history.insert((name, step), held(table));
         }
-        if random.below(25) == 0 {
+        if random.u64(..25) == 0 {
             // The server ends, and another begins, with the same tables or with one made anew.
             drop(server);
-            if random.below(2) == 0 {
+            if random.u64(..2) == 0 {
                 in_order = sorted(&plain);
                 history.insert(("sorted", step), held(&in_order));
             }
@@ -183,7 +181,7 @@ fn remote_tables_are_those_that_are_served_at_each_step_they_tell_of() {
                 names.iter().all(|name| step_of(&remote, name) == Some(step))
             });
         }
-        if random.below(4) == 0 {
+        if random.u64(..4) == 0 {
             until("updates come", || {
                 names
                     .iter()

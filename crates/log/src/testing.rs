@@ -5,22 +5,13 @@ use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fastrand::Rng;
+
 use crate::disk::{Disk, Guard, Readable, Written};
 
-/// Numbers that a seed gives.
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// A number below a bound.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-
-    /// Fewer bytes than this.
-    pub fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.below(most)).map(|_| self.below(256) as u8).collect()
-    }
+/// Fewer bytes than this.
+pub fn bytes(dice: &mut Rng, most: u64) -> Vec<u8> {
+    (0..dice.u64(..most)).map(|_| dice.u8(..)).collect()
 }
 
 /// Bytes that are written together.
@@ -75,7 +66,7 @@ struct Inner {
     state: State,
     locked: BTreeSet<PathBuf>,
     faults: Faults,
-    dice: Dice,
+    dice: Rng,
     /// The disk before each operation, for those who ask.
     moments: Option<Vec<State>>,
 }
@@ -133,11 +124,11 @@ impl File {
     }
 
     /// A sync that failed: some pieces are on disk, and the others are never tried again.
-    fn drop_writes(&mut self, dice: &mut Dice) {
+    fn drop_writes(&mut self, dice: &mut Rng) {
         for edit in std::mem::take(&mut self.waiting) {
             match edit {
                 Edit::Write(at, bytes) => {
-                    let lucky: Vec<_> = pieces(at, &bytes).filter(|_| dice.below(2) == 0).collect();
+                    let lucky: Vec<_> = pieces(at, &bytes).filter(|_| dice.u64(..2) == 0).collect();
                     lucky.into_iter().for_each(|(at, piece)| settle(&mut self.durable, at, piece));
                 }
                 cut => self.waiting.push(cut),
@@ -146,28 +137,28 @@ impl File {
     }
 
     /// What a loss of power leaves: any pieces of what waits.
-    fn crashed(&self, dice: &mut Dice, luck: u64) -> File {
+    fn crashed(&self, dice: &mut Rng, luck: u64) -> File {
         let mut durable = self.durable.clone();
         for edit in &self.waiting {
             match edit {
                 Edit::Write(at, bytes) => {
                     for (at, piece) in pieces(*at, bytes) {
-                        if dice.below(4) < luck {
+                        if dice.u64(..4) < luck {
                             settle(&mut durable, at, piece);
                         }
                     }
                 }
-                Edit::Cut(len) if dice.below(4) < luck => durable.resize(*len, 0),
+                Edit::Cut(len) if dice.u64(..4) < luck => durable.resize(*len, 0),
                 Edit::Cut(_) => {}
             }
         }
         if !self.waiting.is_empty() && durable.len() < self.seen.len() {
-            let len = durable.len() + dice.below((self.seen.len() - durable.len()) as u64 + 1) as usize;
-            durable.resize(if dice.below(2) == 0 { len } else { self.seen.len() }, 0);
+            let len = durable.len() + dice.u64(..(self.seen.len() - durable.len()) as u64 + 1) as usize;
+            durable.resize(if dice.u64(..2) == 0 { len } else { self.seen.len() }, 0);
         }
         // A length between: the last piece is cut off.
-        if !self.waiting.is_empty() && durable.len() > self.durable.len() && dice.below(4) == 0 {
-            let len = self.durable.len() + dice.below((durable.len() - self.durable.len()) as u64) as usize;
+        if !self.waiting.is_empty() && durable.len() > self.durable.len() && dice.u64(..4) == 0 {
+            let len = self.durable.len() + dice.u64(..(durable.len() - self.durable.len()) as u64) as usize;
             durable.truncate(len);
         }
         File { seen: durable.clone(), durable, waiting: Vec::new() }
@@ -226,11 +217,11 @@ impl State {
     }
 
     /// What a loss of power leaves: of names, too, any of those that wait.
-    pub fn crashed(&self, dice: &mut Dice) -> State {
-        let luck = dice.below(5);
+    pub fn crashed(&self, dice: &mut Rng) -> State {
+        let luck = dice.u64(..5);
         let mut names = self.durable.clone();
         for naming in &self.waiting {
-            if dice.below(4) < luck {
+            if dice.u64(..4) < luck {
                 name(&mut names, naming);
             }
         }
@@ -241,7 +232,7 @@ impl State {
                 seen.insert(path, named);
             }
         }
-        let luck = dice.below(5);
+        let luck = dice.u64(..5);
         let mut file = |file: &Arc<File>| {
             if file.waiting.is_empty() && file.seen == file.durable {
                 file.clone()
@@ -257,7 +248,8 @@ impl State {
 impl Simulated {
     /// A disk with this on it, whose faults are drawn by `seed`.
     pub fn new(state: State, seed: u64) -> Simulated {
-        let inner = Inner { state, locked: BTreeSet::new(), faults: Faults::None, dice: Dice(seed), moments: None };
+        let inner =
+            Inner { state, locked: BTreeSet::new(), faults: Faults::None, dice: Rng::with_seed(seed), moments: None };
         Simulated(Arc::new(Mutex::new(inner)))
     }
 
@@ -296,7 +288,7 @@ impl Inner {
         if let Some(moments) = &mut self.moments {
             moments.push(self.state.clone());
         }
-        matches!(self.faults, Faults::OneIn(most) if self.dice.below(most) == 0)
+        matches!(self.faults, Faults::OneIn(most) if self.dice.u64(..most) == 0)
     }
 
     fn change<R>(&mut self, run: impl FnOnce(&mut State) -> io::Result<R>) -> io::Result<R> {
@@ -305,7 +297,7 @@ impl Inner {
 
     fn write(&mut self, number: usize, at: Option<usize>, bytes: &[u8]) -> io::Result<()> {
         let fails = self.begin();
-        let room = if fails { self.dice.below(bytes.len() as u64 + 1) as usize } else { bytes.len() };
+        let room = if fails { self.dice.u64(..bytes.len() as u64 + 1) as usize } else { bytes.len() };
         let file = self.state.file(number);
         file.write(at.unwrap_or(file.seen.len()), &bytes[..room]);
         if fails { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
@@ -318,7 +310,7 @@ impl Inner {
             file.sync();
             return Ok(());
         }
-        if self.dice.below(2) == 0 {
+        if self.dice.u64(..2) == 0 {
             file.drop_writes(&mut self.dice);
         }
         Err(broken())
@@ -469,7 +461,7 @@ struct Reader(Simulated, Cursor<Vec<u8>>);
 impl Read for Reader {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let fails =
-            self.0.inner(|inner| matches!(inner.faults, Faults::OneIn(most) if inner.dice.below(most * 4) == 0));
+            self.0.inner(|inner| matches!(inner.faults, Faults::OneIn(most) if inner.dice.u64(..most * 4) == 0));
         if fails { Err(broken()) } else { self.1.read(bytes) }
     }
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use log::testing::Dice;
+use fastrand::Rng;
+use log::testing::bytes;
 use log::{Disk, Error, Guard, Kind, Log, Part, Readable, Record, Written, encode, read_all, real};
 
 mod common;
@@ -114,7 +115,7 @@ impl Drop for Scratch {
 }
 
 fn append_all(log: &mut Log, records: &[Record]) {
-    let parts = parted(records, &mut Dice(records.len() as u64));
+    let parts = parted(records, &mut Rng::with_seed(records.len() as u64));
     log.append_all(&entries(records, &parts)).unwrap();
 }
 
@@ -130,14 +131,14 @@ fn read(log: &Log) -> Vec<Record> {
 fn what_was_appended_is_read_also_after_it_was_opened_anew() {
     for seed in 0..40 {
         drawn(seed, || {
-            let (scratch, mut dice) = (Scratch::new(), Dice(seed));
+            let (scratch, mut dice) = (Scratch::new(), Rng::with_seed(seed));
             let mut log = open(&scratch.0).unwrap();
             let mut model: Vec<Record> = Vec::new();
             for _ in 0..40 {
                 let record = draw(&mut dice, log.last());
                 append(&mut log, &record);
                 kept(&mut model, record);
-                if dice.below(5) == 0 {
+                if dice.u64(..5) == 0 {
                     drop(log);
                     log = open(&scratch.0).unwrap();
                 }
@@ -152,14 +153,14 @@ fn what_was_appended_is_read_also_after_it_was_opened_anew() {
 /// Writes records, some of them together, of which no segment holds more than a few. Beside all records that are there:
 /// how many there were after each write.
 fn written(seed: u64) -> (Scratch, Vec<Record>, Vec<usize>) {
-    let (scratch, mut dice) = (Scratch::new(), Dice(seed));
+    let (scratch, mut dice) = (Scratch::new(), Rng::with_seed(seed));
     let mut log = open(&scratch.0).unwrap();
     let (mut model, mut writes) = (Vec::new(), Vec::new());
     for _ in 0..7 {
         let mut group: Vec<Record> = Vec::new();
-        for _ in 0..1 + dice.below(3) {
+        for _ in 0..1 + dice.u64(..3) {
             let last = group.last().map(|record: &Record| record.number).or(log.last());
-            group.push(Record { body: dice.bytes(30), ..draw(&mut dice, last) });
+            group.push(Record { body: bytes(&mut dice, 30), ..draw(&mut dice, last) });
         }
         append_all(&mut log, &group);
         for record in group {
@@ -195,7 +196,7 @@ fn a_tail_cut_anywhere_leaves_the_whole_records_before_it_and_goes_on() {
                             let next = Record {
                                 number: log.last().unwrap() + 1,
                                 kind: Kind::Change,
-                                ..draw(&mut Dice(cut as u64), None)
+                                ..draw(&mut Rng::with_seed(cut as u64), None)
                             };
                             append(&mut log, &next);
                             assert_eq!(read(&log).last(), Some(&next));
@@ -289,11 +290,11 @@ fn a_missing_segment_is_told() {
 
 /// A log on a base of some parts, with records in two segments behind it.
 fn based() -> (Scratch, PathBuf, Vec<Part>) {
-    let (scratch, mut dice) = (Scratch::new(), Dice(5));
+    let (scratch, mut dice) = (Scratch::new(), Rng::with_seed(5));
     let mut log = open(&scratch.0).unwrap();
     (0..3).for_each(|number| log.append(number, Kind::Change, "", b"before").unwrap());
     let mut base = log.begin_base(Some(1)).unwrap();
-    let parts: Vec<Part> = (0..4).map(|nth| Part { note: format!("part {nth}"), body: dice.bytes(40) }).collect();
+    let parts: Vec<Part> = (0..4).map(|nth| Part { note: format!("part {nth}"), body: bytes(&mut dice, 40) }).collect();
     parts.iter().for_each(|part| base.push(&part.note, &[&part.body]).unwrap());
     log.append(3, Kind::Change, "", b"behind").unwrap();
     let base = base.finish().unwrap();
@@ -455,21 +456,21 @@ fn other_folders_and_formats_are_refused_in_words() {
 fn strangers_bytes_are_read_or_refused() {
     let scratch = Scratch::new();
     drop(open(&scratch.0).unwrap());
-    let mut dice = Dice(9);
+    let mut dice = Rng::with_seed(9);
     let (other, ..) = written(3);
     let good = fs::read(&other.segments()[0]).unwrap();
     for _ in 0..3000 {
-        let mut bytes = if dice.below(2) == 0 { dice.bytes(120) } else { good.clone() };
-        for _ in 0..dice.below(5) {
-            let at = dice.below(bytes.len() as u64 + 1) as usize;
-            match dice.below(3) {
-                0 => bytes.truncate(at),
-                1 => bytes.splice(at..at, dice.bytes(50)).for_each(drop),
-                _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 255),
+        let mut made = if dice.bool() { bytes(&mut dice, 120) } else { good.clone() };
+        for _ in 0..dice.u64(..5) {
+            let at = dice.u64(..made.len() as u64 + 1) as usize;
+            match dice.u64(..3) {
+                0 => made.truncate(at),
+                1 => made.splice(at..at, bytes(&mut dice, 50)).for_each(drop),
+                _ => made.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 255),
             }
         }
-        let cut = dice.below(bytes.len() as u64 + 1) as usize;
-        for (place, bytes) in [&bytes[..cut], &bytes[cut..]].into_iter().enumerate() {
+        let cut = dice.u64(..made.len() as u64 + 1) as usize;
+        for (place, bytes) in [&made[..cut], &made[cut..]].into_iter().enumerate() {
             put(scratch.0.join(format!("segment-{place:012}.log")), bytes);
             if bytes.is_empty() {
                 fs::remove_file(scratch.0.join(format!("segment-{place:012}.log"))).unwrap();
@@ -479,7 +480,7 @@ fn strangers_bytes_are_read_or_refused() {
         let opened = open(&scratch.0).and_then(|log| log.read().collect::<Result<Vec<_>, _>>());
         match (found, opened) {
             (Ok(found), Ok(opened)) => {
-                assert!(found.iter().map(|record| record.body.len()).sum::<usize>() <= bytes.len());
+                assert!(found.iter().map(|record| record.body.len()).sum::<usize>() <= made.len());
                 assert_eq!(found, opened);
             }
             (Err(_), Err(_)) => {}

@@ -87,17 +87,10 @@ fn edit_entry(op: Op, entry: &mut Block, with: &Block) -> (bool, Edit<Block>) {
 mod tests {
     use std::collections::BTreeSet;
 
+    use fastrand::Rng;
+
     use crate::key::Span;
     use crate::rowset::RowSet;
-
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self, below: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) % below
-        }
-    }
 
     fn digest(rows: &RowSet) -> Vec<Span> {
         rows.spans().collect()
@@ -107,22 +100,22 @@ mod tests {
     #[test]
     fn many_keys_in_and_out_are_those_of_a_plain_set() {
         for seed in 0..30u64 {
-            let mut dice = Dice(seed);
+            let mut dice = Rng::with_seed(seed);
             let width = [200_000, 600_000, 2_000_000][seed as usize % 3];
-            let density = [2, 3, 20, 1_000_000][dice.roll(4) as usize];
+            let density = [2, 3, 20, 1_000_000][dice.u64(..4) as usize];
             let mut rows =
-                RowSet::from_sorted_keys(&(0..width).filter(|_| dice.roll(density) != 0).collect::<Vec<_>>());
+                RowSet::from_sorted_keys(&(0..width).filter(|_| dice.u64(..density) != 0).collect::<Vec<_>>());
             let mut plain: BTreeSet<u64> = rows.iter().collect();
             let mut held: Vec<(RowSet, Vec<Span>)> = Vec::new();
             for round in 0..40 {
-                let (few, base) = (dice.roll(800), dice.roll(width));
-                let spread = [width, 70_000, 400][dice.roll(3) as usize];
-                let keys: Vec<u64> = (0..few).map(|_| base + dice.roll(spread)).collect();
+                let (few, base) = (dice.u64(..800), dice.u64(..width));
+                let spread = [width, 70_000, 400][dice.u64(..3) as usize];
+                let keys: Vec<u64> = (0..few).map(|_| base + dice.u64(..spread)).collect();
                 let mut some = RowSet::from_keys(keys);
-                if dice.roll(5) == 0 {
-                    some |= &RowSet::range(base, base + dice.roll(150_000));
+                if dice.u64(..5) == 0 {
+                    some |= &RowSet::range(base, base + dice.u64(..150_000));
                 }
-                match dice.roll(2) {
+                match dice.u64(..2) {
                     0 => {
                         rows |= &some;
                         plain.extend(some.iter());
@@ -136,10 +129,10 @@ mod tests {
                 }
                 assert_eq!(rows.validate(), Ok(()), "seed {seed} round {round}");
                 assert_eq!(rows.len(), plain.len() as u64, "seed {seed} round {round}");
-                if dice.roll(4) == 0 {
+                if dice.u64(..4) == 0 {
                     held.push((rows.clone(), digest(&rows)));
                 }
-                if dice.roll(6) == 0 {
+                if dice.u64(..6) == 0 {
                     held.pop();
                 }
             }
@@ -150,12 +143,12 @@ mod tests {
 
     #[test]
     fn a_set_that_nobody_else_holds_is_edited_without_a_copy_of_its_blocks() {
-        let mut dice = Dice(7);
-        let mut rows = RowSet::from_keys((0..500_000).map(|_| dice.roll(1_000_000)).collect());
+        let mut dice = Rng::with_seed(7);
+        let mut rows = RowSet::from_keys((0..500_000).map(|_| dice.u64(..1_000_000)).collect());
         let addresses = |rows: &RowSet| rows.bitmap_addresses();
         let before = addresses(&rows);
         assert!(before.len() > 10);
-        let some = RowSet::from_keys((0..1000).map(|_| dice.roll(1_000_000)).collect());
+        let some = RowSet::from_keys((0..1000).map(|_| dice.u64(..1_000_000)).collect());
         rows -= &some;
         rows |= &some;
         assert_eq!(addresses(&rows), before);

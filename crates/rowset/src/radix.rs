@@ -34,13 +34,13 @@ pub(crate) fn sort(keys: &mut Vec<u64>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::laws::Random;
+    use fastrand::Rng;
 
     #[test]
     fn bytes_order_as_comparisons_do() {
-        let mut random = Random(5);
+        let mut random = Rng::with_seed(5);
         for (count, shift) in [(0, 0), (1, 0), (5000, 0), (5000, 24), (70_000, 40), (70_000, 56), (3000, 63)] {
-            let mut keys: Vec<u64> = (0..count).map(|_| random.next() >> shift).collect();
+            let mut keys: Vec<u64> = (0..count).map(|_| random.u64(..) >> shift).collect();
             let mut plain = keys.clone();
             plain.sort_unstable();
             super::sort(&mut keys);

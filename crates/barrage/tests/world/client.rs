@@ -6,9 +6,10 @@ use barrage::{
     WireSchema, read_schema,
 };
 use engine::ColumnSet;
+use fastrand::Rng;
 use rowset::{Positions, RowSet, Span};
 
-use super::{Random, World};
+use super::{World, chance};
 
 /// What a client holds, by what it was told last.
 struct Held {
@@ -40,7 +41,7 @@ fn shown(rows: &[u64], viewport: &Option<(Positions, bool)>) -> RowSet {
     RowSet::from_sorted_keys(&shown.collect::<Vec<u64>>())
 }
 
-fn viewport(random: &mut Random) -> (Positions, bool) {
+fn viewport(random: &mut Rng) -> (Positions, bool) {
     let range = |first, last| RowSet::range(first, last);
     let kinds = [
         (range(0, 4), false),
@@ -56,14 +57,14 @@ fn viewport(random: &mut Random) -> (Positions, bool) {
         (RowSet::from_spans([Span { first: 1, last: 2 }, Span { first: 5, last: 5 }]), true),
         (range(0, 1 << 61), true),
     ];
-    let (rows, reverse) = kinds[random.below(kinds.len() as u64) as usize].clone();
+    let (rows, reverse) = kinds[random.usize(..kinds.len())].clone();
     (Positions(rows), reverse)
 }
 
 /// Some columns of some rows, or of all.
-pub fn wanted(random: &mut Random, width: usize, full: bool) -> SubscriptionRequest {
-    let part = random.chance(3);
-    let columns = part.then(|| (0..width).filter(|_| random.chance(2)).collect::<ColumnSet>());
+pub fn wanted(random: &mut Rng, width: usize, full: bool) -> SubscriptionRequest {
+    let part = chance(random, 3);
+    let columns = part.then(|| (0..width).filter(|_| chance(random, 2)).collect::<ColumnSet>());
     let viewport = (!full).then(|| viewport(random));
     SubscriptionRequest {
         ticket: vec![1],
@@ -76,20 +77,20 @@ pub fn wanted(random: &mut Random, width: usize, full: bool) -> SubscriptionRequ
 
 impl Client {
     /// One that knows nothing, and what the table's side knows of it.
-    pub fn new(random: &mut Random, world: &World) -> (Client, Subscriber) {
+    pub fn new(random: &mut Rng, world: &World) -> (Client, Subscriber) {
         let wire = WireSchema::of(&world.schema()).expect("types of the wire");
-        let layout = Layout { deephaven_nulls: random.chance(2), columns_as_list: random.chance(2) };
+        let layout = Layout { deephaven_nulls: chance(random, 2), columns_as_list: chance(random, 2) };
         let header = wire.header(layout.columns_as_list).expect("a header");
         let read = read_schema(&header).expect("a schema");
         let wire = WireSchema::received(&read, layout.columns_as_list).expect("types of the wire");
-        let full = random.chance(3);
+        let full = chance(random, 3);
         let request = wanted(random, wire.width(), full);
         let subscriber = Subscriber::new(&request, wire.width(), false).expect("a request");
         let client = Client {
             receiver: Receiver::new(wire.clone(), layout),
             mirror: Mirror::new(wire.clone(), !full),
             layout,
-            limits: Limits { rows: if random.chance(2) { 1 + random.below(4) } else { 1 << 16 }, bytes: 1 << 20 },
+            limits: Limits { rows: if chance(random, 2) { 1 + random.u64(..4) } else { 1 << 16 }, bytes: 1 << 20 },
             held: Held { viewport: None, columns: ColumnSet::all(wire.width()) },
             full,
             updates: 0,

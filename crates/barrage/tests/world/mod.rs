@@ -9,28 +9,12 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, S
 use arrow_schema::{DataType, Field, Schema};
 use barrage::{BarrageError, Cells};
 use engine::TableUpdate;
+use fastrand::Rng;
 use rowset::{Before, RowSet, Shifts, Span};
 
-/// A sequence that a seed begins (SplitMix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.word() % end.max(1)
-    }
-
-    /// Once in so many times.
-    pub fn chance(&mut self, of: u64) -> bool {
-        self.below(of) == 0
-    }
+/// Once in so many times.
+pub fn chance(random: &mut Rng, of: u64) -> bool {
+    random.u64(..of) == 0
 }
 
 #[derive(Clone, Default)]
@@ -46,15 +30,15 @@ struct Row {
 const COLUMNS: usize = 6;
 
 impl Row {
-    fn draw(random: &mut Random) -> Row {
+    fn draw(random: &mut Rng) -> Row {
         let mut row = Row::default();
         (0..COLUMNS).for_each(|column| row.redraw(column, random));
         row
     }
 
-    fn redraw(&mut self, column: usize, random: &mut Random) {
-        let some = !random.chance(4);
-        let word = random.below(1000);
+    fn redraw(&mut self, column: usize, random: &mut Rng) {
+        let some = !chance(random, 4);
+        let word = random.u64(..1000);
         match column {
             0 => self.number = some.then_some(word as i64 - 500),
             1 => self.text = some.then(|| "text".repeat((word % 4) as usize) + &word.to_string()),
@@ -80,11 +64,11 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(random: &mut Random) -> World {
-        let top = [40, 200, 1 << 20, 1 << 40][random.below(4) as usize];
+    pub fn new(random: &mut Rng) -> World {
+        let top = [40, 200, 1 << 20, 1 << 40][random.u64(..4) as usize];
         let mut world = World { rows: BTreeMap::new(), top };
-        for _ in 0..random.below(20) {
-            world.rows.insert(random.below(top), Row::draw(random));
+        for _ in 0..random.u64(..20) {
+            world.rows.insert(random.u64(..top.max(1)), Row::draw(random));
         }
         world
     }
@@ -109,17 +93,17 @@ impl World {
     }
 
     /// Changes the table; none if nothing changed.
-    pub fn step(&mut self, random: &mut Random) -> Option<TableUpdate> {
-        let kind = random.below(10);
+    pub fn step(&mut self, random: &mut Rng) -> Option<TableUpdate> {
+        let kind = random.u64(..10);
         let removed: Vec<u64> = match kind {
-            0 if random.chance(4) => self.keys(),
-            1..=4 => self.keys().into_iter().filter(|_| random.chance(5)).collect(),
+            0 if chance(random, 4) => self.keys(),
+            1..=4 => self.keys().into_iter().filter(|_| chance(random, 5)).collect(),
             _ => Vec::new(),
         };
         removed.iter().for_each(|key| drop(self.rows.remove(key)));
         let survivors = self.keys();
         let mut keys = survivors.clone();
-        for _ in 0..if random.chance(3) { 1 + random.below(2) } else { 0 } {
+        for _ in 0..if chance(random, 3) { 1 + random.u64(..2) } else { 0 } {
             move_some(&mut keys, random);
         }
         let moves = survivors
@@ -131,9 +115,9 @@ impl World {
         self.rows = keys.iter().copied().zip(rows.into_values()).collect();
         let mut update =
             TableUpdate { removed: Before(RowSet::from_sorted_keys(&removed)), shifts, ..TableUpdate::default() };
-        if random.chance(2) {
-            let columns: Vec<usize> = (0..COLUMNS).filter(|_| random.chance(3)).collect();
-            let modified: Vec<u64> = keys.into_iter().filter(|_| random.chance(4)).collect();
+        if chance(random, 2) {
+            let columns: Vec<usize> = (0..COLUMNS).filter(|_| chance(random, 3)).collect();
+            let modified: Vec<u64> = keys.into_iter().filter(|_| chance(random, 4)).collect();
             if !columns.is_empty() && !modified.is_empty() {
                 for key in &modified {
                     let row = self.rows.get_mut(key).expect("a survivor");
@@ -144,9 +128,9 @@ impl World {
             }
         }
         let mut added = Vec::new();
-        for _ in 0..if kind > 2 && self.rows.len() < 60 { random.below(4) } else { 0 } {
+        for _ in 0..if kind > 2 && self.rows.len() < 60 { random.u64(..4) } else { 0 } {
             let last = self.rows.keys().next_back().map_or(0, |key| key + 1);
-            let key = if random.chance(2) { last } else { random.below(self.top) };
+            let key = if chance(random, 2) { last } else { random.u64(..self.top.max(1)) };
             if let std::collections::btree_map::Entry::Vacant(free) = self.rows.entry(key) {
                 free.insert(Row::draw(random));
                 added.push(key);
@@ -158,19 +142,18 @@ impl World {
 }
 
 /// Moves a run of keys as far as their neighbours allow.
-fn move_some(keys: &mut [u64], random: &mut Random) {
+fn move_some(keys: &mut [u64], random: &mut Rng) {
     if keys.is_empty() {
         return;
     }
-    let first = random.below(keys.len() as u64) as usize;
-    let last =
-        if random.chance(2) { keys.len() - 1 } else { first + random.below((keys.len() - first) as u64) as usize };
+    let first = random.usize(..keys.len());
+    let last = if chance(random, 2) { keys.len() - 1 } else { first + random.usize(..keys.len() - first) };
     let below = first.checked_sub(1).map_or(0, |at| keys[at] + 1);
     let above = keys.get(last + 1).map_or(keys[last] + 9, |key| key - 1);
     let (down, up) = (keys[first] - below, above - keys[last]);
-    let delta = match random.chance(2) {
-        true => -(random.below(down + 1) as i64),
-        false => random.below(up + 1) as i64,
+    let delta = match chance(random, 2) {
+        true => -(random.u64(..=down) as i64),
+        false => random.u64(..=up) as i64,
     };
     keys[first..=last]
         .iter_mut()

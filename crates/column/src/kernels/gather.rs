@@ -196,18 +196,20 @@ fn by_arrow(chunk: &ArrayRef, positions: &[u64]) -> Result<Chunk, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::model::{Dice, chunk, every_type};
+    use fastrand::Rng;
+
+    use crate::tests::model::{chunk, every_type};
 
     #[test]
     fn every_type_is_picked_by_rows_of_every_form() {
-        let mut dice = Dice(5);
-        let kept = |dice: &mut Dice, keys: std::ops::Range<u64>, parts: u64| {
-            let keys: Vec<u64> = keys.filter(|_| dice.roll(10_000) < parts).collect();
+        let mut dice = Rng::with_seed(5);
+        let kept = |dice: &mut Rng, keys: std::ops::Range<u64>, parts: u64| {
+            let keys: Vec<u64> = keys.filter(|_| dice.u64(..10_000) < parts).collect();
             RowSet::from_sorted_keys(&keys)
         };
         let len = 200_000;
         for data_type in every_type() {
-            let values: Vec<_> = (0..len).map(|_| (dice.roll(5) > 0).then(|| dice.roll(1000))).collect();
+            let values: Vec<_> = (0..len).map(|_| (dice.u64(..5) > 0).then(|| dice.u64(..1000))).collect();
             let whole = chunk(&data_type, &values);
             let full = chunk(&data_type, &values.iter().map(|cell| cell.or(Some(7))).collect::<Vec<_>>());
             for (chunk, from) in [(whole.slice(13, len - 20), 0), (full, 0), (whole, 70_077)] {
@@ -236,12 +238,12 @@ mod tests {
 
     #[test]
     fn every_type_gathers_as_arrow_does() {
-        let mut dice = Dice(4);
+        let mut dice = Rng::with_seed(4);
         for data_type in every_type() {
-            let cells: Vec<_> = (0..500).map(|_| (dice.roll(5) > 0).then(|| dice.roll(1000))).collect();
+            let cells: Vec<_> = (0..500).map(|_| (dice.u64(..5) > 0).then(|| dice.u64(..1000))).collect();
             let chunk = chunk(&data_type, &cells).slice(13, 450);
             for absent in [u64::MAX, 6] {
-                let position = |dice: &mut Dice| if dice.roll(10) > absent { NO_ROW } else { dice.roll(450) };
+                let position = |dice: &mut Rng| if dice.u64(..10) > absent { NO_ROW } else { dice.u64(..450) };
                 let positions: Vec<u64> = (0..300).map(|_| position(&mut dice)).collect();
                 let found = gather(&chunk, &positions).unwrap();
                 found.to_data().validate_full().unwrap();

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use limits::bounds::{COLUMNS, NAME_BYTES, NESTING};
 
 use super::{Memory, array, one_type, schema};
-use crate::tests::model::Dice;
+use fastrand::Rng;
 
 const LONG: &str = "a text that no view holds by itself";
 
@@ -217,23 +217,23 @@ fn a_schema_is_bounded_in_every_way() {
 /// Texts are taken as sound without a look at each of them only where Arrow, which looks at each, takes them too.
 #[test]
 fn texts_of_ascii_are_judged_as_arrow_judges_them() {
-    let mut dice = Dice(3);
+    let mut dice = Rng::with_seed(3);
     let (mut quick, mut refused) = (0, 0);
     for _ in 0..4_000 {
-        let rows = dice.roll(6) as usize;
-        let mut bytes: Vec<u8> = (0..dice.roll(24)).map(|at| b'a' + at as u8).collect();
-        let mut offsets: Vec<i32> = (0..=rows).map(|_| dice.roll(bytes.len() as u64 + 1) as i32).collect();
+        let rows = dice.u64(..6) as usize;
+        let mut bytes: Vec<u8> = (0..dice.u64(..24)).map(|at| b'a' + at as u8).collect();
+        let mut offsets: Vec<i32> = (0..=rows).map(|_| dice.u64(..bytes.len() as u64 + 1) as i32).collect();
         offsets.sort_unstable();
-        match dice.roll(4) {
-            0 => offsets[dice.roll(rows as u64 + 1) as usize] = dice.roll(40) as i32 - 8,
+        match dice.u64(..4) {
+            0 => offsets[dice.u64(..rows as u64 + 1) as usize] = dice.u64(..40) as i32 - 8,
             1 if !bytes.is_empty() => {
-                let at = dice.roll(bytes.len() as u64) as usize;
+                let at = dice.u64(..bytes.len() as u64) as usize;
                 bytes[at] = 0xc3;
             }
             2 if bytes.len() > 2 => bytes[1..3].copy_from_slice("ä".as_bytes()),
             _ => {}
         }
-        let from = dice.roll(rows as u64 + 1) as usize;
+        let from = dice.u64(..rows as u64 + 1) as usize;
         let whole = raw(DataType::Utf8, rows, vec![Buffer::from_vec(offsets), Buffer::from_vec(bytes)], Vec::new());
         let data = whole.slice(from, rows - from);
         quick += u32::from(super::is_sound_ascii(&data));

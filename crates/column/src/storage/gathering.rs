@@ -157,10 +157,12 @@ mod tests {
     use super::*;
     use crate::column::ColumnSource;
     use crate::storage::blocks::BlockColumn;
-    use crate::tests::model::{Dice, chunk, every_type};
+    use fastrand::Rng;
+
+    use crate::tests::model::{chunk, every_type};
 
     /// Keys of every form, in full blocks, thin ones, and where nothing was ever stored in between.
-    fn stored(dice: &mut Dice) -> RowSet {
+    fn stored(dice: &mut Rng) -> RowSet {
         let mut rows = RowSet::range(3, 90_000);
         rows |= &drawn(dice, &RowSet::range(131_072, 300_000), 50);
         rows |= &drawn(dice, &RowSet::range(400_000, 600_000), 4_900);
@@ -169,20 +171,20 @@ mod tests {
     }
 
     /// So many of 10,000 rows.
-    fn drawn(dice: &mut Dice, rows: &RowSet, share: u64) -> RowSet {
+    fn drawn(dice: &mut Rng, rows: &RowSet, share: u64) -> RowSet {
         let bits: Vec<u8> = (0..rows.len().div_ceil(8))
-            .map(|_| (0..8).fold(0, |byte, bit| byte | u8::from(dice.roll(10_000) < share) << bit))
+            .map(|_| (0..8).fold(0, |byte, bit| byte | u8::from(dice.u64(..10_000) < share) << bit))
             .collect();
         rows.select_mask(&bits, 0)
     }
 
     #[test]
     fn rows_of_every_form_read_as_each_of_them_does() {
-        let mut dice = Dice(11);
+        let mut dice = Rng::with_seed(11);
         let rows = stored(&mut dice);
         for data_type in every_type() {
             for nulls in [0, 1, 300] {
-                let cells: Vec<_> = rows.iter().map(|_| (dice.roll(1000) >= nulls).then(|| dice.roll(900))).collect();
+                let cells: Vec<_> = rows.iter().map(|_| (dice.u64(..1000) >= nulls).then(|| dice.u64(..900))).collect();
                 let whole = chunk(&data_type, &cells);
                 let column = BlockColumn::with_rows(data_type.clone(), Moment::new(0), &rows, &whole).unwrap();
                 let column = column.at(Moment::new(0)).unwrap();
@@ -203,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_was_never_stored_reads_as_null_under_a_mask_too() {
-        let mut dice = Dice(12);
+        let mut dice = Rng::with_seed(12);
         let stored = RowSet::range(0, 4095) | RowSet::range(8192, 8195) | RowSet::range(12_288, 16_383);
         let text = |key: u64| format!("a text that is longer than a view, of row {key}");
         let cells: ArrayRef = Arc::new(StringViewArray::from_iter_values(stored.iter().map(text)));

@@ -13,8 +13,9 @@ use rowset::RowSet;
 
 use crate::sizes::TEXT_BUFFER;
 use crate::storage::failpoints::{Fail, POINTS, TEXT, arm, disarm};
-use crate::tests::model::{Dice, Drawn, Rows, check, draw, every_type, expected, keys};
+use crate::tests::model::{Drawn, Rows, check, draw, every_type, expected, keys};
 use crate::*;
+use fastrand::Rng;
 
 /// How a step ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,13 +34,13 @@ struct Ends {
 }
 
 /// Writes a step, which a failpoint may strike.
-fn write(dice: &mut Dice, column: &BlockColumn, data_type: &DataType, step: Step, rows: &Rows, drawn: &Drawn) -> End {
+fn write(dice: &mut Rng, column: &BlockColumn, data_type: &DataType, step: Step, rows: &Rows, drawn: &Drawn) -> End {
     let (undo, writes) = (drawn.undo(rows), drawn.chunks(data_type));
-    let old = (dice.roll(2) == 0).then(|| column.at(step.before()).unwrap().read(&undo).unwrap());
-    let armed = dice.roll(2) == 0;
+    let old = (dice.u64(..2) == 0).then(|| column.at(step.before()).unwrap().read(&undo).unwrap());
+    let armed = dice.u64(..2) == 0;
     if armed {
-        let fail = if dice.roll(4) == 0 { Fail::Panic } else { Fail::Error };
-        arm(POINTS[dice.roll(POINTS.len() as u64) as usize], dice.roll(4) as u32, fail);
+        let fail = if dice.u64(..4) == 0 { Fail::Panic } else { Fail::Error };
+        arm(POINTS[dice.u64(..POINTS.len() as u64) as usize], dice.u64(..4) as u32, fail);
     }
     let apply = || column.apply(&Edit { step, undo: &undo, old: old.as_ref(), moves: &drawn.moves, writes: &writes });
     let end = catch_unwind(AssertUnwindSafe(apply));
@@ -54,7 +55,7 @@ fn write(dice: &mut Dice, column: &BlockColumn, data_type: &DataType, step: Step
 }
 
 fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) -> Ends {
-    let mut dice = Dice(seed);
+    let mut dice = Rng::with_seed(seed);
     let column = BlockColumn::new(data_type.clone(), Moment::new(0));
     let mut rows = Rows::new();
     let mut held: Vec<(Arc<dyn Column>, Rows)> = Vec::new();
@@ -62,7 +63,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) -> Ends {
     for number in 1..=steps {
         let step = Step::new(number);
         let drawn = draw(&mut dice, &rows, size);
-        if dice.roll(2) == 0 {
+        if dice.u64(..2) == 0 {
             held.push((column.at(step.before()).unwrap(), rows.clone()));
         }
         let end = write(&mut dice, &column, data_type, step, &rows, &drawn);
@@ -86,7 +87,7 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) -> Ends {
         // What was to die lives on if the step was given up.
         column.reclaim(&dead);
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);
-        held.retain(|_| dice.roll(4) > 0);
+        held.retain(|_| dice.u64(..4) > 0);
         for (view, then) in &held {
             check(&mut dice, &**view, data_type, then);
         }
@@ -168,13 +169,13 @@ fn texts_fit_a_block_if_each_of_them_fits_a_buffer() {
 #[test]
 fn a_block_takes_texts_step_by_step_and_keeps_no_more_than_twice_of_them() {
     lowered(128).enter(|| {
-        let mut dice = Dice(11);
+        let mut dice = Rng::with_seed(11);
         let column = BlockColumn::new(DataType::Utf8View, Moment::new(0));
         let mut lengths: Vec<usize> = Vec::new();
         for number in 1..=400 {
             let first = lengths.len();
-            lengths.extend((0..1 + dice.roll(5)).map(|_| 13 + dice.roll(116) as usize));
-            let edited: Vec<usize> = (0..first).filter(|_| dice.roll(40) == 0).collect();
+            lengths.extend((0..1 + dice.u64(..5)).map(|_| 13 + dice.u64(..116) as usize));
+            let edited: Vec<usize> = (0..first).filter(|_| dice.u64(..40) == 0).collect();
             edited.iter().for_each(|at| lengths[*at] = 128 - lengths[*at] % 100);
             let keys = RowSet::from_keys(edited.iter().map(|at| *at as u64).collect());
             let writes = [
@@ -235,15 +236,15 @@ fn texts_beyond_the_reach_of_offsets_leave_as_several_arrays() {
 fn rows_of_several_columns_of_texts_are_cut_so_that_each_fits() {
     let drawn = (1..).map(Scope::drawn).find(|scope| scope.enter(|| crate::sizes::OFFSETS.get()) == 64);
     drawn.unwrap().enter(|| {
-        let mut dice = Dice(3);
+        let mut dice = Rng::with_seed(3);
         for _ in 0..200 {
-            let rows = 1 + dice.roll(20) as usize;
+            let rows = 1 + dice.u64(..20) as usize;
             let mut column = || -> (ArrayRef, Vec<usize>) {
                 let lengths: Vec<Option<usize>> =
-                    (0..rows).map(|_| (dice.roll(5) > 0).then(|| dice.roll(65) as usize)).collect();
+                    (0..rows).map(|_| (dice.u64(..5) > 0).then(|| dice.u64(..65) as usize)).collect();
                 let cells: StringViewArray =
                     lengths.iter().map(|length| length.map(|length| "y".repeat(length))).collect();
-                let kind = if dice.roll(2) == 0 { DataType::LargeUtf8 } else { DataType::Utf8View };
+                let kind = if dice.u64(..2) == 0 { DataType::LargeUtf8 } else { DataType::Utf8View };
                 (
                     types::cast(&(Arc::new(cells) as ArrayRef), &kind).unwrap(),
                     lengths.iter().map(|l| l.unwrap_or(0)).collect(),
@@ -309,8 +310,8 @@ fn read_beside(column: &BlockColumn, settled: &Mutex<Arc<Settled>>, done: &Atomi
 #[test]
 fn readers_beside_a_writer_see_whole_moments_of_many_blocks() {
     for (seed, data_type) in [DataType::Utf8View, DataType::Float64, DataType::FixedSizeBinary(5)].iter().enumerate() {
-        let mut dice = Dice(seed as u64 + 500);
-        let mut rows: Rows = (0..30_000).map(|key| (key, (dice.roll(9) > 0).then(|| dice.roll(1 << 20)))).collect();
+        let mut dice = Rng::with_seed(seed as u64 + 500);
+        let mut rows: Rows = (0..30_000).map(|key| (key, (dice.u64(..9) > 0).then(|| dice.u64(..1 << 20)))).collect();
         let cells = expected(data_type, &rows);
         let column = BlockColumn::with_rows(data_type.clone(), Moment::new(0), &keys(&rows), &cells).unwrap();
         let settled = Mutex::new(Arc::new(Settled { moment: Moment::new(0), rows: keys(&rows), cells }));

@@ -8,23 +8,11 @@ use arrow_array::*;
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use arrow_select::concat::concat;
+use fastrand::Rng;
 use graph::{Moment, Step};
 use rowset::{Before, RowSet, Shift, Shifts};
 
 use crate::*;
-
-/// A small generator of our own: the tests must not depend on anybody's version of randomness.
-pub(crate) struct Dice(pub u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % below
-    }
-}
 
 pub(crate) type Cell = Option<u64>;
 
@@ -146,25 +134,25 @@ pub(crate) fn keys(rows: &Rows) -> RowSet {
 }
 
 /// Rows in clumps, at scattered places: some blocks full, some with a single row.
-fn some_key(dice: &mut Dice) -> u64 {
-    match dice.roll(4) {
-        0 => dice.roll(3000),
-        1 => 4000 + dice.roll(300),
-        2 => dice.roll(40_000),
-        _ => (dice.roll(5) << 40) + dice.roll(20),
+fn some_key(dice: &mut Rng) -> u64 {
+    match dice.u64(..4) {
+        0 => dice.u64(..3000),
+        1 => 4000 + dice.u64(..300),
+        2 => dice.u64(..40_000),
+        _ => (dice.u64(..5) << 40) + dice.u64(..20),
     }
 }
 
-pub(crate) fn draw(dice: &mut Dice, before: &Rows, size: u64) -> Drawn {
+pub(crate) fn draw(dice: &mut Rng, before: &Rows, size: u64) -> Drawn {
     let mut removed = Rows::new();
     let mut survivors = before.clone();
-    for _ in 0..dice.roll(size) {
+    for _ in 0..dice.u64(..size) {
         if let Some((&key, &cell)) = survivors.range(some_key(dice)..).next() {
             removed.insert(key, cell);
             survivors.remove(&key);
         }
     }
-    let survivors = match dice.roll(6) {
+    let survivors = match dice.u64(..6) {
         0 => {
             removed.extend(survivors.range(1000..2000));
             survivors.into_iter().filter(|(key, _)| !(1000..2000).contains(key)).collect()
@@ -176,10 +164,10 @@ pub(crate) fn draw(dice: &mut Dice, before: &Rows, size: u64) -> Drawn {
     let mut after: Rows = survivors.iter().map(|(&key, &cell)| (shifts.forward_key(key), cell)).collect();
     let (mut fresh, mut changed) = (Rows::new(), Rows::new());
     let from = some_key(dice);
-    let wide = if dice.roll(5) == 0 { 0..dice.roll(9000) } else { 0..0 };
-    let new: Vec<u64> = (0..dice.roll(size)).map(|_| some_key(dice)).chain(wide.map(|at| from + at)).collect();
+    let wide = if dice.u64(..5) == 0 { 0..dice.u64(..9000) } else { 0..0 };
+    let new: Vec<u64> = (0..dice.u64(..size)).map(|_| some_key(dice)).chain(wide.map(|at| from + at)).collect();
     for key in new {
-        let cell = (dice.roll(7) > 0).then(|| dice.roll(1 << 20));
+        let cell = (dice.u64(..7) > 0).then(|| dice.u64(..1 << 20));
         let target = if after.contains_key(&key) && !fresh.contains_key(&key) { &mut changed } else { &mut fresh };
         target.insert(key, cell);
         after.insert(key, cell);
@@ -189,12 +177,12 @@ pub(crate) fn draw(dice: &mut Dice, before: &Rows, size: u64) -> Drawn {
     Drawn { moves, removed: keys(&removed), added: keys(&fresh), writes, after }
 }
 
-fn draw_shifts(dice: &mut Dice, survivors: &Rows) -> Shifts {
-    let wanted: Vec<Shift> = (0..dice.roll(4))
+fn draw_shifts(dice: &mut Rng, survivors: &Rows) -> Shifts {
+    let wanted: Vec<Shift> = (0..dice.u64(..4))
         .map(|at| {
-            let first = at * 1500 + dice.roll(700);
-            let delta = dice.roll(1200) as i64 - 600;
-            Shift { first, last: first + dice.roll(800), delta }
+            let first = at * 1500 + dice.u64(..700);
+            let delta = dice.u64(..1200) as i64 - 600;
+            Shift { first, last: first + dice.u64(..800), delta }
         })
         .filter(|shift| shift.delta != 0 && shift.first as i64 + shift.delta >= 0)
         .collect();
@@ -218,18 +206,18 @@ fn same(found: &ArrayRef, wanted: &ArrayRef) {
 }
 
 /// Everything a column can be asked about these rows.
-pub(crate) fn check(dice: &mut Dice, column: &dyn Column, data_type: &DataType, rows: &Rows) {
+pub(crate) fn check(dice: &mut Rng, column: &dyn Column, data_type: &DataType, rows: &Rows) {
     let all = keys(rows);
     same(&column.read(&all).unwrap(), &expected(data_type, rows));
-    let some: Rows = rows.iter().filter(|_| dice.roll(3) == 0).map(|(&key, &cell)| (key, cell)).collect();
+    let some: Rows = rows.iter().filter(|_| dice.u64(..3) == 0).map(|(&key, &cell)| (key, cell)).collect();
     same(&column.read(&keys(&some)).unwrap(), &expected(data_type, &some));
-    let span = (some_key(dice), dice.roll(6000));
+    let span = (some_key(dice), dice.u64(..6000));
     let part: Rows = rows.range(span.0..=span.0 + span.1).map(|(&key, &cell)| (key, cell)).collect();
     same(&column.read(&all.between(span.0, span.0 + span.1)).unwrap(), &expected(data_type, &part));
     let known: Vec<u64> = all.to_vec();
     if !known.is_empty() {
         let asked: Vec<u64> = (0..50)
-            .map(|_| if dice.roll(9) == 0 { NO_ROW } else { known[dice.roll(known.len() as u64) as usize] })
+            .map(|_| if dice.u64(..9) == 0 { NO_ROW } else { known[dice.u64(..known.len() as u64) as usize] })
             .collect();
         let cells: Vec<Cell> = asked.iter().map(|key| rows.get(key).copied().flatten()).collect();
         same(&column.take(&asked).unwrap(), &chunk(data_type, &cells));
@@ -243,7 +231,7 @@ pub(crate) fn check(dice: &mut Dice, column: &dyn Column, data_type: &DataType, 
 }
 
 fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = Rng::with_seed(seed);
     let mut column = BlockColumn::new(data_type.clone(), Moment::new(0));
     let mut rows = Rows::new();
     let mut held: Vec<(Arc<dyn Column>, Rows)> = Vec::new();
@@ -252,8 +240,8 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         let drawn = draw(&mut dice, &rows, size);
         let (undo, writes) = (drawn.undo(&rows), drawn.chunks(data_type));
         let early = column.at(step.before()).unwrap();
-        let old = (undo.as_span().is_none() && dice.roll(2) == 0).then(|| early.read(&undo).unwrap());
-        let keep_early = dice.roll(2) == 0;
+        let old = (undo.as_span().is_none() && dice.u64(..2) == 0).then(|| early.read(&undo).unwrap());
+        let keep_early = dice.u64(..2) == 0;
         if keep_early {
             held.push((early, rows.clone()));
         }
@@ -277,11 +265,11 @@ fn run(data_type: &DataType, seed: u64, steps: u64, size: u64) {
         assert_eq!(column.counters().undo_bytes, 0);
         assert!(column.at(step.before()).is_err());
         check(&mut dice, &*column.at(step.now()).unwrap(), data_type, &rows);
-        held.retain(|_| dice.roll(4) > 0);
+        held.retain(|_| dice.u64(..4) > 0);
         for (view, then) in &held {
             check(&mut dice, &**view, data_type, then);
         }
-        if dice.roll(40) == 0 {
+        if dice.u64(..40) == 0 {
             column = BlockColumn::with_rows(data_type.clone(), step.now(), &keys(&rows), &expected(data_type, &rows))
                 .unwrap();
         }

@@ -11,8 +11,8 @@ use graph::{Moment, Step};
 use rowset::RowSet;
 
 use crate::sizes::BLOCK;
-use crate::tests::model::Dice;
 use crate::*;
+use fastrand::Rng;
 
 const BLOCK_KEYS: u64 = BLOCK as u64;
 
@@ -56,9 +56,9 @@ fn at(column: &BlockColumn, moment: u64) -> Arc<dyn Column> {
 #[test]
 fn without_readers_no_block_is_copied() {
     let column = column_of(&numbers(0..100_000));
-    let mut dice = Dice(1);
+    let mut dice = Rng::with_seed(1);
     for step in 1..=200 {
-        let rows = RowSet::from_keys((0..500).map(|_| dice.roll(100_000)).collect());
+        let rows = RowSet::from_keys((0..500).map(|_| dice.u64(..100_000)).collect());
         modify(&column, step, &rows, &numbers(rows.iter().map(|key| (key * step) as i64)));
         let read = at(&column, step - 1).read(&rows).unwrap();
         assert_eq!(read.len() as u64, rows.len());
@@ -128,9 +128,9 @@ fn overwriting_the_same_cells_keeps_memory_flat() {
     let rows = RowSet::flat(3 * BLOCK_KEYS);
     let strings = column_of(&texts(rows.iter().map(|key| long(key, 0))));
     let plain = column_of(&numbers(rows.iter().map(|key| key as i64)));
-    let (mut most, mut dice) = ((0, 0), Dice(9));
+    let (mut most, mut dice) = ((0, 0), Rng::with_seed(9));
     for step in 1..=100_000u64 {
-        let from = dice.roll(3 * BLOCK_KEYS - 1);
+        let from = dice.u64(..3 * BLOCK_KEYS - 1);
         let few = RowSet::range(from, from + 1);
         modify(&strings, step, &few, &texts(few.iter().map(|key| long(key, step))));
         strings.settle();

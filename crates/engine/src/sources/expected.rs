@@ -207,23 +207,15 @@ fn moved(mut rows: RowSet, removed: &Before, shifts: &Shifts, added: &RowSet) ->
 
 #[cfg(test)]
 mod tests {
+    use fastrand::Rng;
     use graph::Step;
     use rowset::Shift;
 
     use super::*;
     use crate::table::settle::Settle;
 
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self, below: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) % below
-        }
-
-        fn keys(&mut self) -> RowSet {
-            RowSet::from_keys((0..self.roll(9)).map(|_| self.roll(40)).collect())
-        }
+    fn some_keys(dice: &mut Rng) -> RowSet {
+        RowSet::from_keys((0..dice.u64(..9)).map(|_| dice.u64(..40)).collect())
     }
 
     struct Call {
@@ -233,14 +225,14 @@ mod tests {
     }
 
     /// A call that fits these rows.
-    fn call(dice: &mut Dice, rows: &RowSet) -> Call {
-        let removed = Before(&dice.keys() & rows);
+    fn call(dice: &mut Rng, rows: &RowSet) -> Call {
+        let removed = Before(&some_keys(dice) & rows);
         let survivors = Before(rows - &removed.0);
-        let shifts = match dice.roll(6) {
+        let shifts = match dice.u64(..6) {
             0 => Shifts::new(vec![Shift { first: 20, last: 90, delta: 7 }], &survivors).unwrap_or_default(),
             _ => Shifts::none(),
         };
-        let added = &dice.keys() - &shifts.forward(&survivors);
+        let added = &some_keys(dice) - &shifts.forward(&survivors);
         Call { removed, shifts, added }
     }
 
@@ -260,30 +252,30 @@ mod tests {
     #[test]
     fn what_is_expected_is_what_all_queued_calls_will_leave() {
         for seed in 0..300 {
-            let mut dice = Dice(seed);
-            let live = Arc::new(LiveRows::new(dice.keys(), Moment::new(0)));
+            let mut dice = Rng::with_seed(seed);
+            let live = Arc::new(LiveRows::new(some_keys(&mut dice), Moment::new(0)));
             let expected = PendingRows::new(live.clone());
             let mut plain = live.latest();
             let (mut waiting, mut taken): (Vec<Call>, Vec<Call>) = Default::default();
             for number in 1..60 {
-                for _ in 0..dice.roll(4) {
+                for _ in 0..dice.u64(..4) {
                     let one = call(&mut dice, &plain);
                     expected.queue(&one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone())).unwrap();
                     plain = moved(plain, &one.removed, &one.shifts, &one.added);
                     waiting.push(one);
-                    sees(&expected, false, &plain, &dice.keys());
+                    sees(&expected, false, &plain, &some_keys(&mut dice));
                 }
                 let (mut above, mut drafted) = (plain.clone(), Vec::new());
-                for _ in 0..dice.roll(3) {
+                for _ in 0..dice.u64(..3) {
                     let one = call(&mut dice, &above);
                     expected
                         .validate_in_transaction(7, &one.removed, &one.added, |_| Ok::<_, ()>(one.shifts.clone()))
                         .unwrap();
                     above = moved(above, &one.removed, &one.shifts, &one.added);
-                    sees(&expected, true, &above, &dice.keys());
+                    sees(&expected, true, &above, &some_keys(&mut dice));
                     drafted.push(one);
                 }
-                match dice.roll(2) {
+                match dice.u64(..2) {
                     0 => expected.forget(7),
                     _ => {
                         expected.adopt(7);
@@ -291,17 +283,17 @@ mod tests {
                         plain = above;
                     }
                 }
-                sees(&expected, true, &plain, &dice.keys());
+                sees(&expected, true, &plain, &some_keys(&mut dice));
                 expected.forget(7);
                 expected.seal();
                 taken.append(&mut waiting);
-                sees(&expected, false, &plain, &dice.keys());
+                sees(&expected, false, &plain, &some_keys(&mut dice));
                 for one in taken.drain(..) {
                     live.apply(Step::new(number), &one.removed, &one.shifts, &one.added).unwrap();
                 }
                 live.settle();
                 assert_eq!(live.latest(), plain, "seed {seed}");
-                sees(&expected, false, &plain, &dice.keys());
+                sees(&expected, false, &plain, &some_keys(&mut dice));
             }
         }
     }

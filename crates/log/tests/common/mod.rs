@@ -1,6 +1,7 @@
 //! What the tests of the log share.
 
-use log::testing::Dice;
+use fastrand::Rng;
+use log::testing::bytes;
 use log::{Body, Entry, Kind, Record};
 
 /// Runs with the sizes that a seed gives.
@@ -15,15 +16,15 @@ pub fn drawn<R>(seed: u64, run: impl FnOnce() -> R) -> R {
 }
 
 /// A record that may stand after the one with number `last`.
-pub fn draw(dice: &mut Dice, last: Option<u64>) -> Record {
+pub fn draw(dice: &mut Rng, last: Option<u64>) -> Record {
     let next = last.map_or(0, |last| last + 1);
-    let (kind, number) = match dice.below(12) {
-        0 => (Kind::Whole, last.unwrap_or(0) + dice.below(2)),
-        1 => (Kind::AfterGap, next + dice.below(4)),
+    let (kind, number) = match dice.u64(..12) {
+        0 => (Kind::Whole, last.unwrap_or(0) + dice.u64(..2)),
+        1 => (Kind::AfterGap, next + dice.u64(..4)),
         _ => (Kind::Change, next),
     };
-    let note = (0..dice.below(3)).map(|_| char::from(b'a' + dice.below(26) as u8)).collect();
-    Record { number, kind, note, body: dice.bytes(90) }
+    let note = (0..dice.u64(..3)).map(|_| char::from(b'a' + dice.u64(..26) as u8)).collect();
+    Record { number, kind, note, body: bytes(dice, 90) }
 }
 
 /// Puts a record behind others, or in their place.
@@ -35,8 +36,8 @@ pub fn kept(model: &mut Vec<Record>, record: Record) {
 }
 
 /// The body of each of these records, cut somewhere.
-pub fn parted<'a>(records: &'a [Record], dice: &mut Dice) -> Vec<[&'a [u8]; 3]> {
-    let mut cut = |bytes: &'a [u8]| bytes.split_at(dice.below(bytes.len() as u64 + 1) as usize);
+pub fn parted<'a>(records: &'a [Record], dice: &mut Rng) -> Vec<[&'a [u8]; 3]> {
+    let mut cut = |bytes: &'a [u8]| bytes.split_at(dice.u64(..bytes.len() as u64 + 1) as usize);
     let mut parts = |record: &'a Record| {
         let (first, rest) = cut(&record.body);
         let (second, third) = cut(rest);

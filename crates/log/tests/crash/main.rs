@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use log::testing::{Dice, Faults, Simulated, State};
+use fastrand::Rng;
+use log::testing::{Faults, Simulated, State, bytes};
 use log::{Base, Disk, Error, Finished, Log, Part, Record};
 
 #[path = "../common/mod.rs"]
@@ -22,8 +23,8 @@ const STEPS: usize = 24;
 
 /// What is in a base up to this record: it follows from the number.
 fn parts_of(number: Option<u64>) -> Vec<Part> {
-    let mut dice = Dice(number.map_or(1, |number| number + 2) * 77);
-    let part = |_| Part { note: format!("part of {number:?}"), body: dice.bytes(900) };
+    let mut dice = Rng::with_seed(number.map_or(1, |number| number + 2) * 77);
+    let part = |_| Part { note: format!("part of {number:?}"), body: bytes(&mut dice, 900) };
     (0..number.map_or(1, |number| number % 4)).map(part).collect()
 }
 
@@ -82,7 +83,7 @@ fn says_what_it_is(disk: &Simulated) -> std::io::Result<bool> {
 
 /// A run: a log, its disk, and what it may hold.
 struct Run {
-    dice: Dice,
+    dice: Rng,
     disk: Simulated,
     faults: Faults,
     log: Option<Log>,
@@ -98,8 +99,8 @@ struct Run {
 
 impl Run {
     fn new(seed: u64) -> Run {
-        let mut dice = Dice(seed);
-        let faults = if seed.is_multiple_of(2) { Faults::None } else { Faults::OneIn(6 + dice.below(30)) };
+        let mut dice = Rng::with_seed(seed);
+        let faults = if seed.is_multiple_of(2) { Faults::None } else { Faults::OneIn(6 + dice.u64(..30)) };
         let disk = Simulated::new(State::new(), seed);
         let (log, base, finished) = (None, None, None);
         let (sure, unsure, middle) = (Vec::new(), None, None);
@@ -121,7 +122,7 @@ impl Run {
                 let mut later = image.recorded();
                 let last = later.pop().unwrap();
                 if !later.is_empty() {
-                    let at = self.dice.below(later.len() as u64) as usize;
+                    let at = self.dice.u64(..later.len() as u64) as usize;
                     let image = Simulated::new(later.swap_remove(at).crashed(&mut self.dice), 0);
                     self.opened(&image, may_be);
                 }
@@ -149,7 +150,7 @@ impl Run {
         let answer = run(self);
         self.disk.set_faults(Faults::None);
         let moments = self.disk.recorded();
-        let at = self.dice.below(moments.len() as u64) as usize;
+        let at = self.dice.u64(..moments.len() as u64) as usize;
         self.middle = Some((moments[at].clone(), may_be.to_vec()));
         self.crash(moments, may_be);
         answer
@@ -176,15 +177,15 @@ impl Run {
     fn end(&mut self) {
         (self.log, self.base, self.finished) = (None, None, None);
         let mut state = self.disk.state();
-        if let Some((middle, mut may_be)) = self.middle.take().filter(|_| self.dice.below(2) == 0) {
+        if let Some((middle, mut may_be)) = self.middle.take().filter(|_| self.dice.u64(..2) == 0) {
             self.unsure = (may_be.len() > 1).then(|| may_be.remove(1));
             self.sure = may_be.swap_remove(0);
             state = middle;
         }
-        if self.dice.below(2) == 0 {
+        if self.dice.u64(..2) == 0 {
             state = state.crashed(&mut self.dice);
         }
-        self.disk = Simulated::new(state, self.dice.below(1 << 30));
+        self.disk = Simulated::new(state, self.dice.u64(..1 << 30));
     }
 
     fn log(&mut self) -> &mut Log {
@@ -194,13 +195,13 @@ impl Run {
     fn append(&mut self) {
         let mut records: Vec<Record> = Vec::new();
         let mut last = self.log().last();
-        let some = if self.dice.below(3) == 0 { self.dice.below(5) } else { 1 };
+        let some = if self.dice.u64(..3) == 0 { self.dice.u64(..5) } else { 1 };
         for _ in 0..some {
             let mut record = draw(&mut self.dice, last);
-            match self.dice.below(6) {
-                0 => record.body = self.dice.bytes(3000),
-                1 => record.body = vec![0; self.dice.below(3000) as usize],
-                2 => record.body.resize(record.body.len() + self.dice.below(1500) as usize, 0),
+            match self.dice.u64(..6) {
+                0 => record.body = bytes(&mut self.dice, 3000),
+                1 => record.body = vec![0; self.dice.u64(..3000) as usize],
+                2 => record.body.resize(record.body.len() + self.dice.u64(..1500) as usize, 0),
                 _ => {}
             }
             last = Some(record.number);
@@ -233,11 +234,11 @@ impl Run {
     fn base(&mut self) {
         let may_be = self.may_be();
         if let Some(finished) = self.finished.take() {
-            if self.dice.below(4) > 0 {
+            if self.dice.u64(..4) > 0 {
                 self.with(&may_be, |run| run.log().adopt(finished)).unwrap_or_else(is_io);
             }
         } else if let Some((mut base, mut parts)) = self.base.take() {
-            match self.dice.below(8) {
+            match self.dice.u64(..8) {
                 0 => self.with(&may_be, |_| drop(base)),
                 _ => {
                     let ended = self.with(&may_be, |run| match parts.next() {
@@ -257,8 +258,8 @@ impl Run {
             }
         } else {
             let sure: Vec<Option<u64>> = self.sure.iter().map(|record| Some(record.number)).collect();
-            let number = match self.dice.below(4) {
-                0 if !sure.is_empty() => sure[self.dice.below(sure.len() as u64) as usize],
+            let number = match self.dice.u64(..4) {
+                0 if !sure.is_empty() => sure[self.dice.u64(..sure.len() as u64) as usize],
                 1 => None,
                 _ => self.log().last(),
             };
@@ -286,7 +287,7 @@ impl Run {
     }
 
     fn step(&mut self) {
-        match self.dice.below(20) {
+        match self.dice.u64(..20) {
             0..11 => self.append(),
             11..15 => self.base(),
             15..17 => self.mend(),

@@ -1,18 +1,15 @@
 //! The plain bodies are the oracle of those with wider instructions.
 
+use fastrand::Rng;
+
 use super::*;
 
 fn noise(seed: u64) -> Words {
-    let mut state = seed | 1;
-    std::array::from_fn(|at| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        match at % 5 {
-            0 => u64::MAX,
-            1 => 0,
-            _ => state,
-        }
+    let mut random = Rng::with_seed(seed);
+    std::array::from_fn(|at| match at % 5 {
+        0 => u64::MAX,
+        1 => 0,
+        _ => random.u64(..),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
+use fastrand::Rng;
 use proptest::prelude::*;
 
 use super::worlds::*;
@@ -110,11 +111,11 @@ proptest! {
 
     #[test]
     fn positions_and_keys_are_inverse((rows, other) in pairs(), seed in any::<u64>()) {
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let (mut below, few) = (0, rows.span_count() < 20);
         for span in rows.spans() {
-            if few || random.next().is_multiple_of(8) {
-                for key in [span.first, span.last, span.first + random.within(&(0..span.len()))] {
+            if few || random.u64(..).is_multiple_of(8) {
+                for key in [span.first, span.last, span.first + random.u64(0..span.len())] {
                     let pos = below + (key - span.first);
                     prop_assert_eq!(rows.position_of(key), Some(pos));
                     prop_assert_eq!(rows.key_at(pos), Some(key));
@@ -140,9 +141,9 @@ proptest! {
 
     #[test]
     fn slices_are_cuts((rows, _other) in pairs(), seed in any::<u64>()) {
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         for _ in 0..4 {
-            let (from, len) = (random.within(&(0..rows.len() + 2)), random.within(&(0..rows.len() + 2)));
+            let (from, len) = (random.u64(0..rows.len() + 2), random.u64(0..rows.len() + 2));
             let slice = rows.slice(from, len);
             prop_assert_eq!(slice.validate(), Ok(()));
             prop_assert_eq!(slice.len(), len.min(rows.len().saturating_sub(from)));
@@ -178,19 +179,19 @@ proptest! {
         prop_assert!(rows.iter().eq(keys.iter().copied()));
         prop_assert!(rows.iter().rev().eq(keys.iter().rev().copied()));
         prop_assert_eq!(&RowSet::from_sorted_keys(&keys), &rows);
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let mut shuffled = keys.clone();
         for at in (1..shuffled.len()).rev() {
-            shuffled.swap(at, random.within(&(0..at as u64 + 1)) as usize);
+            shuffled.swap(at, random.u64(0..at as u64 + 1) as usize);
         }
         shuffled.extend_from_slice(&keys[..keys.len().min(5)]);
         prop_assert_eq!(&RowSet::from_keys(shuffled), &rows);
         let (mut walk, mut plain) = (rows.iter(), std::collections::VecDeque::from(keys));
         while !plain.is_empty() {
-            match random.next() % 4 {
+            match random.u64(..4) {
                 0 => prop_assert_eq!(walk.next_back(), plain.pop_back()),
                 1 => {
-                    let to = plain[random.within(&(0..plain.len().min(50) as u64)) as usize] + random.next() % 2;
+                    let to = plain[random.u64(0..plain.len().min(50) as u64) as usize] + random.u64(..2);
                     walk.advance_to(to);
                     while plain.front().is_some_and(|&key| key < to) { plain.pop_front(); }
                 }
@@ -217,7 +218,7 @@ proptest! {
     #[test]
     fn every_way_of_walking_gives_the_same_keys(rows in rows(), seed in any::<u64>()) {
         prop_assume!(rows.len() < 1 << 18);
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let keys = rows.to_vec();
         prop_assert!(rows.iter().eq(keys.iter().copied()));
         let mut folded = Vec::new();
@@ -232,22 +233,22 @@ proptest! {
         let mut walk = rows.iter();
         let mut at = 0;
         for _ in 0..20 {
-            let mut chunk = vec![0; random.within(&(0..200)) as usize];
+            let mut chunk = vec![0; random.u64(0..200) as usize];
             let taken = walk.next_many(&mut chunk);
             prop_assert_eq!(&chunk[..taken], &keys[at..at + taken]);
             at += taken;
             prop_assert!(taken == chunk.len() || at == keys.len());
-            for _ in 0..random.within(&(0..5)) {
+            for _ in 0..random.u64(0..5) {
                 prop_assert_eq!(walk.next(), keys.get(at).copied());
                 at = (at + 1).min(keys.len());
             }
             prop_assert_eq!(walk.size_hint().0, keys.len() - at);
         }
-        if let Some(&key) = keys.get(at + random.within(&(0..300)) as usize) {
+        if let Some(&key) = keys.get(at + random.u64(0..300) as usize) {
             walk.advance_to(key);
             at = keys.partition_point(|&own| own < key);
         }
-        let back = random.within(&(0..4)) as usize;
+        let back = random.u64(0..4) as usize;
         let mut end = keys.len();
         for _ in 0..back.min(keys.len() - at) {
             end -= 1;
@@ -258,11 +259,11 @@ proptest! {
 
     #[test]
     fn spans_between_are_cut(rows in rows(), seed in any::<u64>()) {
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let all: Vec<Span> = rows.spans().collect();
         let hull = rows.hull().unwrap_or(Span { first: 0, last: 0 });
         for _ in 0..10 {
-            let mut ends = [random.next() % (hull.len() + 3) + hull.first.saturating_sub(1), random.next() % (hull.len() + 3) + hull.first.saturating_sub(1)];
+            let mut ends = [random.u64(..) % (hull.len() + 3) + hull.first.saturating_sub(1), random.u64(..) % (hull.len() + 3) + hull.first.saturating_sub(1)];
             ends.sort_unstable();
             let within = Span { first: ends[0], last: ends[1].min(MAX_KEY).max(ends[0]) };
             let cut: Vec<Span> = all.iter().filter_map(|&span| crate::repr::span::meet(span, within)).collect();
@@ -275,7 +276,7 @@ proptest! {
             let mut walk = rows.spans_between(within.first, within.last);
             let (mut from, mut to) = (0, cut.len());
             while from < to {
-                if random.next().is_multiple_of(2) {
+                if random.u64(..).is_multiple_of(2) {
                     prop_assert_eq!(walk.next(), Some(cut[from]));
                     from += 1;
                 } else {
@@ -296,9 +297,9 @@ proptest! {
         let bit = |at: u64| words[(at / 64) as usize] >> (at % 64) & 1 == 1;
         prop_assert!((0..within.len()).all(|at| bit(at) == rows.contains(within.first + at)));
         // The same bits at an offset, with other bits around them.
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let len = within.len() as usize;
-        let mut bytes: Vec<u8> = (0..(offset + len).div_ceil(8) + random.within(&(0..20)) as usize).map(|_| random.next() as u8).collect();
+        let mut bytes: Vec<u8> = (0..(offset + len).div_ceil(8) + random.u64(0..20) as usize).map(|_| random.u64(..) as u8).collect();
         for at in 0..len {
             let place = offset + at;
             bytes[place / 8] = bytes[place / 8] & !(1 << (place % 8)) | (bit(at as u64) as u8) << (place % 8);
@@ -311,12 +312,12 @@ proptest! {
     #[test]
     fn select_mask_keeps_the_keys_of_set_bits(rows in rows(), seed in any::<u64>(), offset in 0usize..70, ones in 1u64..5) {
         let rows = rows.slice(0, 200_000);
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let bytes: Vec<u8> = (0..(offset + rows.len() as usize).div_ceil(8)).map(|_| match ones {
-            1 => random.next() as u8,
-            2 => (random.next() & random.next() & random.next()) as u8,
-            3 => if random.next().is_multiple_of(9) { 0xff } else { 0 },
-            _ => if random.next().is_multiple_of(900) { 0 } else { 0xff },
+            1 => random.u64(..) as u8,
+            2 => (random.u64(..) & random.u64(..) & random.u64(..)) as u8,
+            3 => if random.u64(..).is_multiple_of(9) { 0xff } else { 0 },
+            _ => if random.u64(..).is_multiple_of(900) { 0 } else { 0xff },
         }).collect();
         let kept = rows.iter().enumerate().filter(|(at, _)| bytes[(offset + at) / 8] >> ((offset + at) % 8) & 1 == 1);
         let expected: Vec<u64> = kept.map(|(_, key)| key).collect();

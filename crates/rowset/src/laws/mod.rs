@@ -7,5 +7,3 @@ mod places;
 mod sharing;
 mod shifting;
 mod worlds;
-
-pub(crate) use worlds::Random;

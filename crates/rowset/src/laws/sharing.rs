@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::worlds::Random;
 use crate::key::Span;
 use crate::repr::Repr;
 use crate::rowset::RowSet;
+use fastrand::Rng;
 
 const KEYS: u64 = 10_000_000;
 /// Nothing that is copied, and no piece of a set, is larger.
@@ -21,18 +21,18 @@ fn pieces(rows: &RowSet) -> Vec<(usize, usize, bool)> {
 }
 
 fn dense(percent: u64) -> RowSet {
-    let mut random = Random(7);
-    let keys: Vec<u64> = (0..KEYS * 100 / percent).filter(|_| random.within(&(0..100)) < percent).collect();
+    let mut random = Rng::with_seed(7);
+    let keys: Vec<u64> = (0..KEYS * 100 / percent).filter(|_| random.u64(0..100) < percent).collect();
     RowSet::from_sorted_keys(&keys)
 }
 
 fn shapes() -> Vec<(&'static str, RowSet)> {
-    let mut random = Random(9);
-    let sparse = (0..KEYS).map(|_| random.within(&(0..1 << 40))).collect();
+    let mut random = Rng::with_seed(9);
+    let sparse = (0..KEYS).map(|_| random.u64(0..1 << 40)).collect();
     let mut from = 0;
     let clustered = std::iter::from_fn(|| {
-        let first = from + 1 + random.within(&(0..2000));
-        from = first + 1 + random.within(&(0..2000));
+        let first = from + 1 + random.u64(0..2000);
+        from = first + 1 + random.u64(0..2000);
         (first < 2 * KEYS).then_some(Span { first, last: from - 1 })
     });
     let clustered = RowSet::from_spans(clustered.collect::<Vec<_>>());
@@ -63,9 +63,9 @@ fn an_edit_of_a_held_set_copies_little() {
         let held: HashSet<usize> = pieces(&rows).iter().map(|(at, ..)| *at).collect();
         assert!(pieces(&rows).iter().all(|(_, bytes, _)| *bytes <= AT_MOST), "{name}: a piece is too large");
         let hull = rows.hull().expect("keys");
-        let mut random = Random(3);
+        let mut random = Rng::with_seed(3);
         for _ in 0..20 {
-            let key = random.within(&(hull.first..hull.last + 1));
+            let key = random.u64(hull.first..hull.last + 1);
             let mut edited = rows.clone();
             if !edited.insert(key) {
                 edited.remove(key);

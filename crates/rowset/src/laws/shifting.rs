@@ -1,5 +1,6 @@
 //! Shifts: drawings first, then the laws.
 
+use fastrand::Rng;
 use proptest::prelude::*;
 
 use super::worlds::*;
@@ -64,14 +65,14 @@ fn moves() -> impl Strategy<Value = (Before, Vec<(Span, i64)>)> {
 }
 
 fn random_moves(rows: &[Span], seed: u64) -> Vec<(Span, i64)> {
-    let mut random = Random(seed | 1);
+    let mut random = Rng::with_seed(seed);
     let mut moves = Vec::new();
     let mut free = 0u64;
     let mut delta = 0i64;
     for (at, &span) in rows.iter().enumerate() {
-        if random.next().is_multiple_of(3) {
-            delta = random.within(&(0..100)) as i64 - 50;
-            if random.next().is_multiple_of(5) {
+        if random.u64(..).is_multiple_of(3) {
+            delta = random.u64(0..100) as i64 - 50;
+            if random.u64(..).is_multiple_of(5) {
                 delta = if delta > 0 { 1 << 16 } else { 0 };
             }
         }
@@ -116,8 +117,8 @@ proptest! {
             prop_assert_eq!(shifts.forward_key(span.first), span.first.wrapping_add_signed(*delta));
             prop_assert_eq!(shifts.back_key(span.last.wrapping_add_signed(*delta)), span.last);
         }
-        let mut random = Random(seed | 1);
-        let some = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next().is_multiple_of(3))));
+        let mut random = Rng::with_seed(seed);
+        let some = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.u64(..).is_multiple_of(3))));
         let some_after = shifts.forward(&some);
         prop_assert!(some_after.is_subset(&after));
         prop_assert_eq!(shifts.back(&some_after), some.clone());
@@ -142,9 +143,9 @@ proptest! {
     #[test]
     fn a_set_moved_as_a_whole_has_each_key_moved((rows, _) in moves(), seed in any::<u64>()) {
         let rows = rows.0;
-        let (Some(hull), mut random) = (rows.hull(), Random(seed | 1)) else { return Ok(()) };
+        let (Some(hull), mut random) = (rows.hull(), Rng::with_seed(seed)) else { return Ok(()) };
         let room = (-(hull.first as i64), (MAX_KEY - hull.last) as i64);
-        let near = (random.next() % (1 << 20)) as i64 - (1 << 19);
+        let near = (random.u64(..) % (1 << 20)) as i64 - (1 << 19);
         for delta in [0, 1, -1, 1 << 16, -(1 << 16), 5 << 16, near, room.0, room.1] {
             let delta = delta.clamp(room.0, room.1);
             let to = |key: u64| key.wrapping_add_signed(delta);
@@ -175,8 +176,8 @@ proptest! {
         let between = Before(first.forward(&survivors));
         let middle: Vec<Span> = between.0.spans().collect();
         let next = Shifts::from_moves(&between, random_moves(&middle, seed ^ 0xabcdef).into_iter());
-        let mut random = Random(seed | 1);
-        let both = Before(RowSet::from_spans(survivors.0.spans().filter(|_| !random.next().is_multiple_of(5))));
+        let mut random = Rng::with_seed(seed);
+        let both = Before(RowSet::from_spans(survivors.0.spans().filter(|_| !random.u64(..).is_multiple_of(5))));
         let then = first.then(&next, &both);
         prop_assert_eq!(then.forward(&both), next.forward(&Before(first.forward(&both))));
         prop_assert_eq!(Shifts::new(then.iter().copied().collect(), &both), Ok(then.clone()));
@@ -189,8 +190,8 @@ proptest! {
     #[test]
     fn restrict_moves_what_is_left_alike((survivors, moves) in moves(), seed in any::<u64>()) {
         let shifts = Shifts::from_moves(&survivors, moves.iter().copied());
-        let mut random = Random(seed | 1);
-        let left = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.next().is_multiple_of(4))));
+        let mut random = Rng::with_seed(seed);
+        let left = Before(RowSet::from_spans(survivors.0.spans().filter(|_| random.u64(..).is_multiple_of(4))));
         let restricted = shifts.restrict(&left);
         prop_assert_eq!(restricted.forward(&left), shifts.forward(&left));
         prop_assert_eq!(Shifts::new(restricted.iter().copied().collect(), &left), Ok(restricted));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fastrand::Rng;
 use proptest::prelude::*;
 
 use crate::key::{MAX_KEY, Span};
@@ -36,12 +37,12 @@ pub(super) fn spans() -> impl Strategy<Value = Vec<Span>> {
         (Just(65_536u64..65_537), Just(0u64..3), 0usize..8),
     ];
     let one = (place(), shape, any::<u64>()).prop_map(|(start, (lengths, gaps, count), seed)| {
-        let mut random = Random(seed | 1);
+        let mut random = Rng::with_seed(seed);
         let mut spans = Vec::new();
         let mut from = start;
         for _ in 0..count {
-            let Some(first) = from.checked_add(random.within(&gaps)).filter(|&key| key <= MAX_KEY) else { break };
-            let last = (first + random.within(&lengths) - 1).min(MAX_KEY);
+            let Some(first) = from.checked_add(random.u64(gaps.clone())).filter(|&key| key <= MAX_KEY) else { break };
+            let last = (first + random.u64(lengths.clone()) - 1).min(MAX_KEY);
             spans.push(Span { first, last });
             from = last + 1;
         }
@@ -60,22 +61,6 @@ pub(super) fn spans() -> impl Strategy<Value = Vec<Span>> {
     })
 }
 
-/// A small plain generator, so that one seed makes a large shape cheaply.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(crate) fn within(&mut self, range: &std::ops::Range<u64>) -> u64 {
-        range.start + (self.next() >> 11) % (range.end - range.start)
-    }
-}
-
 /// A row set of any shape.
 pub(super) fn rows() -> impl Strategy<Value = RowSet> {
     spans().prop_map(RowSet::from_spans)
@@ -86,9 +71,9 @@ pub(super) fn pairs() -> impl Strategy<Value = (RowSet, RowSet)> {
     (rows(), rows(), any::<u64>(), 0u8..3).prop_map(|(left, right, seed, relation)| match relation {
         0 => (left, right),
         _ => {
-            let mut random = Random(seed | 1);
-            let share = random.within(&(1..9));
-            let part: Vec<Span> = left.spans().filter(|_| random.next() % 9 < share).collect();
+            let mut random = Rng::with_seed(seed);
+            let share = random.u64(1..9);
+            let part: Vec<Span> = left.spans().filter(|_| random.u64(..9) < share).collect();
             let part = RowSet::from_spans(part);
             (left, if relation == 1 { part } else { &part ^ &right })
         }

@@ -121,17 +121,15 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use fastrand::Rng;
+
     use super::*;
     use crate::key::Span;
     use crate::space::Positions;
 
     fn random(seed: u64, keys: std::ops::Range<u64>, one_in: u64) -> RowSet {
-        let mut state = seed;
-        let drawn = keys.filter(|_| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33).is_multiple_of(one_in)
-        });
-        RowSet::from_keys(drawn.collect::<Vec<_>>())
+        let mut random = Rng::with_seed(seed);
+        RowSet::from_keys(keys.filter(|_| random.u64(..one_in) == 0).collect())
     }
 
     /// Bitmaps, lists, ranges and full blocks, in both sets.

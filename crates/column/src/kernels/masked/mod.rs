@@ -69,14 +69,14 @@ fn pick_wide<T: Copy>(cells: &[T], word: u64, stride: usize, out: &mut [T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::model::Dice;
+    use fastrand::Rng;
 
     fn agrees<T: ArrowNativeType>(make: fn(u64) -> T) {
-        let mut dice = Dice(21);
+        let mut dice = Rng::with_seed(21);
         for len in [64 * 40, 64 * 40 - 7] {
             let source: Vec<T> = (0..len as u64).map(make).collect();
             for share in [0, 1, 5, 50, 95, 100] {
-                let ones: Vec<bool> = (0..len).map(|_| dice.roll(100) < share).collect();
+                let ones: Vec<bool> = (0..len).map(|_| dice.u64(..100) < share).collect();
                 let mut words = vec![0u64; 40];
                 (0..len).filter(|at| ones[*at]).for_each(|at| words[at / 64] |= 1 << (at % 64));
                 let expected: Vec<T> =

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, UInt64Array,
 };
+use fastrand::Rng;
 use formula::{Aggregate, Expr};
 
 use super::Aggregation;
@@ -25,44 +26,35 @@ const EVERY: &[Aggregate] = &[
     Aggregate::Std { ddof: 1 },
 ];
 
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
+fn float(dice: &mut Rng, odd: bool) -> f64 {
+    let plain = dice.f64() - 0.5;
+    match dice.u64(..40) {
+        0 if odd => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, 5e-324][dice.usize(..6)],
+        1 => [0.0, -0.0, 1.0, -1.0][dice.usize(..4)],
+        2 => plain * 2f64.powi(dice.i32(-300..300)),
+        _ => plain,
     }
+}
 
-    fn float(&mut self, odd: bool) -> f64 {
-        let plain = self.roll(1 << 31) as f64 / (1u64 << 31) as f64 - 0.5;
-        match self.roll(40) {
-            0 if odd => [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, 5e-324][self.roll(6) as usize],
-            1 => [0.0, -0.0, 1.0, -1.0][self.roll(4) as usize],
-            2 => plain * 2f64.powi(self.roll(600) as i32 - 300),
-            _ => plain,
-        }
-    }
-
-    fn integer(&mut self) -> i64 {
-        match self.roll(20) {
-            0 => [i64::MIN, i64::MAX, 0, -1][self.roll(4) as usize],
-            _ => self.roll(2000) as i64 - 1000,
-        }
+fn integer(dice: &mut Rng) -> i64 {
+    match dice.u64(..20) {
+        0 => [i64::MIN, i64::MAX, 0, -1][dice.usize(..4)],
+        _ => dice.i64(-1000..1000),
     }
 }
 
 /// Rows of `groups` groups; some hold nothing but nulls, NaN, or the ends of their type.
 fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
-    let mut dice = Dice(groups + count as u64);
-    let keys: Vec<i64> = (0..count).map(|_| dice.roll(groups) as i64).collect();
-    let none = |dice: &mut Dice, key: i64| nulls && (key % 11 == 3 || dice.roll(6) == 0);
+    let mut dice = Rng::with_seed(groups + count as u64);
+    let keys: Vec<i64> = (0..count).map(|_| dice.u64(..groups) as i64).collect();
+    let none = |dice: &mut Rng, key: i64| nulls && (key % 11 == 3 || dice.u64(..6) == 0);
     let mut floats = |key: &i64| {
-        let value = if key % 13 == 5 && odd { f64::NAN } else { dice.float(odd) };
+        let value = if key % 13 == 5 && odd { f64::NAN } else { float(&mut dice, odd) };
         (!none(&mut dice, *key)).then_some(value)
     };
     let (f, g): (Vec<_>, Vec<_>) = keys.iter().map(|key| (floats(key), floats(key))).unzip();
     let mut integers = |key: &i64| {
-        let value = [i64::MIN, i64::MAX, dice.integer()][if key % 7 < 2 { (key % 7) as usize } else { 2 }];
+        let value = [i64::MIN, i64::MAX, integer(&mut dice)][if key % 7 < 2 { (key % 7) as usize } else { 2 }];
         (!none(&mut dice, *key)).then_some(value)
     };
     let i: Vec<Option<i64>> = keys.iter().map(&mut integers).collect();

@@ -1,6 +1,8 @@
 //! Panics of the cycle itself, at every point, in random graphs: the step is closed, nothing is silently left out, the
 //! graph goes on or says why not.
 
+use fastrand::Rng;
+
 use super::support::{Bench, Held};
 use crate::failpoints::{Point, TEXT};
 use crate::{GraphError, Node, Outcome, Schedule, Step};
@@ -11,21 +13,12 @@ use std::time::Duration;
 
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % most as u64) as usize
-    }
-}
-
 /// Nodes with random parents, the first three of them sources; and for each its parents.
-fn random_graph(bench: &Bench, random: &mut Random) -> (Vec<Held>, Vec<Vec<usize>>) {
+fn random_graph(bench: &Bench, random: &mut Rng) -> (Vec<Held>, Vec<Vec<usize>>) {
     let mut nodes: Vec<Held> = (0..3).map(|at| bench.source(&format!("n{at}."))).collect();
     let mut parents = vec![Vec::new(); 3];
-    for at in 3..4 + random.below(12) {
-        let above: BTreeSet<usize> = (0..1 + random.below(3)).map(|_| random.below(at)).collect();
+    for at in 3..4 + random.usize(..12) {
+        let above: BTreeSet<usize> = (0..1 + random.usize(..3)).map(|_| random.usize(..at)).collect();
         let held: Vec<&Held> = above.iter().map(|parent| &nodes[*parent]).collect();
         let node = bench.below(&format!("n{at}."), &held);
         nodes.push(node);
@@ -56,12 +49,12 @@ fn told(events: &[String], what: &str) -> Vec<usize> {
 
 /// One random graph, struck once, in a step by hand; whether the step broke off.
 fn struck_by_hand(point: Point, seed: u64) -> bool {
-    let mut random = Random(seed);
-    let threads = [1, 2, 4][random.below(3)];
+    let mut random = Rng::with_seed(seed);
+    let threads = [1, 2, 4][random.usize(..3)];
     let bench = Bench::new(threads);
     bench.graph.set_schedule(Schedule::Eager);
     let (nodes, parents) = random_graph(&bench, &mut random);
-    let active: BTreeSet<usize> = (0..1 + random.below(3)).map(|_| random.below(3)).collect();
+    let active: BTreeSet<usize> = (0..1 + random.usize(..3)).map(|_| random.usize(..3)).collect();
     active.iter().for_each(|at| bench.graph.activate(nodes[*at].id()));
     let (calls, counted) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     for _ in 0..2 {
@@ -70,7 +63,7 @@ fn struck_by_hand(point: Point, seed: u64) -> bool {
     }
     let seen = counted.clone();
     let _ = bench.graph.observe(Arc::new(move |_| _ = seen.fetch_add(1, Ordering::SeqCst)));
-    bench.graph.strike(Some((point, random.below(4))));
+    bench.graph.strike(Some((point, random.usize(..4))));
     let done = bench.graph.step();
     bench.graph.strike(None);
 

@@ -1,5 +1,7 @@
 //! Many threads, many orders: each node once, after its parents.
 
+use fastrand::Rng;
+
 use super::support::{Bench, Held};
 use crate::{NodeId, Outcome, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,16 +28,6 @@ fn siblings_run_at_once() {
     assert_eq!((events.len(), events[3].as_str()), (4, "end 1"));
 }
 
-/// A small generator: the tests print its seed, nothing else is random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
 /// What every node of a random graph must do in a step, worked out by hand from the edges.
 fn expected(parents: &[Vec<usize>], loud: &[bool], active: &[usize]) -> Vec<bool> {
     let mut runs = vec![false; parents.len()];
@@ -46,24 +38,24 @@ fn expected(parents: &[Vec<usize>], loud: &[bool], active: &[usize]) -> Vec<bool
 }
 
 fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let (mut parents, mut loud, mut fails) = (Vec::new(), Vec::new(), Vec::new());
     let mut held = Vec::<Held>::new();
     let started: Arc<Vec<AtomicU64>> = Arc::new((0..nodes).map(|_| AtomicU64::new(0)).collect());
     let ended: Arc<Vec<AtomicU64>> = Arc::new((0..nodes).map(|_| AtomicU64::new(0)).collect());
     for node in 0..nodes {
         let mut above: Vec<usize> = Vec::new();
-        for _ in 0..if node < 4 { 0 } else { 1 + random.below(3) } {
-            above.push(random.below(node as u64) as usize);
+        for _ in 0..if node < 4 { 0 } else { 1 + random.u64(..3) } {
+            above.push(random.u64(..node as u64) as usize);
         }
         above.sort_unstable();
         above.dedup();
-        let outcome = match random.below(8) {
+        let outcome = match random.u64(..8) {
             0 | 1 => Outcome::Quiet,
             2 => Outcome::Failed,
             _ => Outcome::Changed,
         };
-        let spin = random.below(50);
+        let spin = random.u64(..50);
         let (starts, ends, waits_for) = (started.clone(), ended.clone(), above.clone());
         let work = bench.probe("node", move |step| {
             assert!(starts[node].swap(step.number(), Ordering::SeqCst) < step.number(), "twice in a step");
@@ -83,7 +75,7 @@ fn random_graph(seed: u64, bench: &Bench, nodes: usize) {
         fails.push(outcome == Outcome::Failed);
     }
     for step in 1..=20 {
-        let active: Vec<usize> = (0..nodes).filter(|&node| random.below(if node < 4 { 2 } else { 40 }) == 0).collect();
+        let active: Vec<usize> = (0..nodes).filter(|&node| random.u64(..if node < 4 { 2 } else { 40 }) == 0).collect();
         active.iter().for_each(|&node| bench.graph.activate(held[node].id()));
         bench.graph.step().expect("outside");
         let ran: Vec<bool> = ended.iter().map(|end| end.load(Ordering::SeqCst) == step).collect();
@@ -122,33 +114,33 @@ fn random_graphs_run_each_node_once_after_its_parents_in_any_order() {
 #[test]
 fn the_topology_keeps_its_edges_under_any_sequence_of_changes() {
     for seed in 0..30 {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let bench = Bench::new(1);
         let mut held: Vec<Held> = Vec::new();
         let mut edges: Vec<(NodeId, NodeId)> = Vec::new();
         for _ in 0..300 {
-            match random.below(5) {
+            match random.u64(..5) {
                 0 | 1 => {
                     let above: Vec<usize> =
-                        (0..random.below(4)).map(|_| random.below(held.len().max(1) as u64) as usize).collect();
+                        (0..random.u64(..4)).map(|_| random.u64(..held.len().max(1) as u64) as usize).collect();
                     let parents: Vec<&Held> = above.iter().filter_map(|&at| held.get(at)).collect();
                     let child = bench.below("node", &parents);
                     edges.extend(parents.iter().map(|parent| (parent.id(), child.id())));
                     held.push(child);
                 }
                 2 if !held.is_empty() => {
-                    let gone = held.swap_remove(random.below(held.len() as u64) as usize).id();
+                    let gone = held.swap_remove(random.u64(..held.len() as u64) as usize).id();
                     edges.retain(|(up, down)| *up != gone && *down != gone);
                 }
                 3 if held.len() > 1 => {
-                    let pick = |random: &mut Random| held[random.below(held.len() as u64) as usize].id();
+                    let pick = |random: &mut Rng| held[random.u64(..held.len() as u64) as usize].id();
                     let (up, down) = (pick(&mut random), pick(&mut random));
                     if bench.graph.depend(down, up).is_ok() {
                         edges.push((up, down));
                     }
                 }
                 4 if !edges.is_empty() => {
-                    let (up, down) = edges.swap_remove(random.below(edges.len() as u64) as usize);
+                    let (up, down) = edges.swap_remove(random.u64(..edges.len() as u64) as usize);
                     edges.retain(|edge| *edge != (up, down));
                     bench.graph.independ(down, up);
                 }
