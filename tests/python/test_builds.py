@@ -6,7 +6,10 @@ import os
 import re
 import shlex
 import subprocess
+import time
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What Cargo knows of a selection of crates, but not of what is built in it.
@@ -47,3 +50,18 @@ def test_what_is_asked_of_the_extension_is_what_its_stages_build() -> None:
     for script in ("wheel_test.sh", "canaries.py", "sanitize.sh"):
         text = (ROOT / "scripts" / script).read_text(encoding="utf-8")
         assert set(re.findall(r"extension-module[a-z,-]*", text)) == {asked}, script
+
+
+@pytest.mark.parametrize(("age", "runs"), [(10, True), (120, False), (None, True)])
+def test_a_stage_for_which_there_is_no_time_left_says_so(age: int | None, runs: bool, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "TICKFRAME_STARTED"}
+    environment["TICKFRAME_STAGES"] = str(tmp_path / "stages")
+    if age is not None:
+        environment["TICKFRAME_STARTED"] = str(int(time.time()) - age)
+    command = ["bash", "scripts/stage.sh", "--within", "60", "a search", "false"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == (1 if runs else 0)
+    noted = (tmp_path / "stages").read_text(encoding="utf-8")
+    assert noted.endswith(
+        "a search  FAILED (1)\n" if runs else "left to a run with more time; this one is older than 1 min\n"
+    )

@@ -93,7 +93,8 @@ pub fn gather_rows(chunk: &Chunk, first: u64, rows: &RowSet) -> Result<Chunk, Er
     Ok(gathered.finish(&shape))
 }
 
-/// The cells of several chunks of one type, one after the other: of each these rows, where its first cell is that of its key.
+/// Cells of several chunks of one type, one chunk after the other. A part is a chunk, the key of its first cell, and the rows that are taken.
+/// No part at all is an error: its cells would have no type.
 ///
 /// # Panics
 /// If a row lies outside its chunk.

@@ -77,6 +77,11 @@ impl Runs {
         room
     }
 
+    /// Each row of a batch with its group; rows that are left out are not among them.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.groups().flat_map(|(slot, run)| self.rows[run].iter().map(move |row| (slot, usize::from(*row))))
+    }
+
     /// Each group, and which of the gathered values are its own; groups without a row are left out.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type};
 use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BinaryViewArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryViewArray, Decimal128Array, Decimal256Array, FixedSizeBinaryArray,
     Float64Array, Int64Array, PrimitiveArray, StringViewArray,
 };
 use arrow_buffer::i256;
@@ -235,6 +235,40 @@ impl Family for Texts {
         let bytes: ArrayRef = Arc::new(keys.collect::<BinaryViewArray>());
         Ok(if self.cells == DataType::BinaryView { bytes } else { arrow_cast::cast(&bytes, &self.cells)? })
     }
+
+    fn bulk(state: &mut PerGroup<Growing<Texts>>) -> Option<&mut dyn BulkState> {
+        if matches!(state.codec.family.cells, DataType::FixedSizeBinary(_)) { None } else { Some(state) }
+    }
+}
+
+/// The words are the first bytes of the extremes: most cells lose by these, and what loses is not copied.
+impl BulkState for PerGroup<Growing<Texts>> {
+    fn words(&self) -> Vec<u64> {
+        vec![self.codec.none()]
+    }
+
+    fn plain(&self, cells: &Chunk) -> Chunk {
+        arrow_cast::cast(cells, &DataType::BinaryView).expect("text is bytes")
+    }
+
+    fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
+        let (bytes, greatest) = (batch.cells.as_binary_view(), self.codec.end == End::Greatest);
+        let mut offer = |lane: &mut BulkColumn<'_>, slot: usize, at: usize| {
+            let (at, known) = (batch.from + at, &mut lane.of(slot)[0]);
+            // After its length a view has the first four bytes, zeros where there are fewer.
+            let head = u64::from(((bytes.views()[at] >> 32) as u32).swap_bytes());
+            let loses = if greatest { head < *known } else { head > *known };
+            if !loses && !bytes.is_null(at) && self.groups[slot].offer(bytes.value(at)) {
+                *known = head;
+            }
+        };
+        match lane.runs() {
+            Some(runs) => runs.rows().for_each(|(slot, at)| offer(lane, slot, at)),
+            None => batch.slots.iter().enumerate().for_each(|(at, slot)| offer(lane, *slot as usize, at)),
+        }
+    }
+
+    fn flush(&mut self, _: &mut BulkColumn<'_>, _: &[i64]) {}
 }
 
 /// Extremes of cells that may leave.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, UInt64Array,
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
+    UInt64Array,
 };
 use fastrand::Rng;
 use formula::{Aggregate, Expr};
@@ -53,6 +54,12 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
         (!none(&mut dice, *key)).then_some(value)
     };
     let (f, g): (Vec<_>, Vec<_>) = keys.iter().map(|key| (floats(key), floats(key))).unzip();
+    let mut texts = |key: &i64| {
+        let head = ["", "a", "ab", "abcd", "abcde", "abcdefgh, and more than a view holds ", "zz", "\u{7f}é"];
+        let text = format!("{}{}", head[dice.usize(..head.len())], ["", "\0", "b", "0123456789"][dice.usize(..4)]);
+        (!none(&mut dice, *key)).then_some(text)
+    };
+    let s: Vec<Option<String>> = keys.iter().map(&mut texts).collect();
     let mut integers = |key: &i64| {
         let value = [i64::MIN, i64::MAX, integer(&mut dice)][if key % 7 < 2 { (key % 7) as usize } else { 2 }];
         (!none(&mut dice, *key)).then_some(value)
@@ -66,6 +73,7 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
         ("n", Arc::new(Int32Array::from_iter(i.iter().map(|cell| cell.map(|cell| cell as i32))))),
         ("u", Arc::new(UInt64Array::from_iter(u.into_iter().map(|cell| cell.map(|cell| cell as u64))))),
         ("b", Arc::new(BooleanArray::from_iter(i.into_iter().map(|cell| cell.map(|cell| cell > 0))))),
+        ("s", Arc::new(StringViewArray::from_iter(s))),
         ("k", Arc::new(Int64Array::from(keys))),
     ];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, cells)| (name, cells, true)))
@@ -74,7 +82,7 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
 
 fn grouped(table: &Table, keys: &[String]) -> Table {
     let mut aggregates = vec![Expr::aggregate(Aggregate::Len, None).expect("a count").alias("rows")];
-    for name in ["f", "g", "i", "n", "u", "b"] {
+    for name in ["f", "g", "i", "n", "u", "b", "s"] {
         for kind in EVERY {
             let Ok(aggregate) = Expr::aggregate(kind.clone(), Some(Expr::column(name))) else { continue };
             let aggregate = aggregate.alias(format!("{name} {}", aggregates.len()));

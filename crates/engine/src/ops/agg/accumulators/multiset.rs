@@ -1,6 +1,7 @@
 //! The values present in their order, with their counts: the least and the greatest of them. Where values never leave,
 //! the extreme alone.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use super::{Accumulator, Removable};
@@ -108,12 +109,27 @@ impl<K: Ord> Extremum<K> {
         Extremum { found: None, end }
     }
 
-    fn beats(&self, value: &K) -> bool {
+    fn beats<B: Ord + ?Sized>(&self, value: &B) -> bool
+    where
+        K: Borrow<B>,
+    {
         match (&self.found, self.end) {
             (None, _) => true,
-            (Some(found), End::Least) => value < found,
-            (Some(found), End::Greatest) => value > found,
+            (Some(found), End::Least) => value < found.borrow(),
+            (Some(found), End::Greatest) => value > found.borrow(),
         }
+    }
+
+    /// As [`Accumulator::add`], of a value that is copied only where it is the new extreme; whether it is.
+    pub(crate) fn offer<'a, B: Ord + ?Sized>(&mut self, value: &'a B) -> bool
+    where
+        K: Borrow<B> + From<&'a B>,
+    {
+        let wins = self.beats(value);
+        if wins {
+            self.found = Some(value.into());
+        }
+        wins
     }
 }
 
@@ -125,13 +141,13 @@ impl<K: Ord + Clone + Send + Sync + 'static> Accumulator for Extremum<K> {
 
     #[inline]
     fn add(&mut self, value: K) {
-        if self.beats(&value) {
+        if self.beats::<K>(&value) {
             self.found = Some(value);
         }
     }
 
     fn merge(&mut self, other: &Extremum<K>) {
-        if let Some(found) = other.found.as_ref().filter(|found| self.beats(found)) {
+        if let Some(found) = other.found.as_ref().filter(|found| self.beats::<K>(found)) {
             self.found = Some(found.clone());
         }
     }
