@@ -153,6 +153,8 @@ fn zones() {
     check(&t("dt.convert_time_zone", [lit("Asia/Kolkata")]), &utc, "2013-07-01T17:30:00+05:30 null");
     check(&t("dt.strftime", [lit("%d.%m.%Y %H:%M")]), &utc, "01.07.2013 12:00 null");
     check(&t("dt.epoch", [lit("s")]), &utc, "1372680000 null");
+    let before = [("t", instants(&[Some("1969-12-31T23:59:58.5Z"), Some("1969-12-31T23:59:59Z")], None))];
+    check(&t("dt.strftime", [lit("%Y %s, %s%%s.")]), &before, "1969 -2, -2%s. 1969 -1, -1%s.");
     let gap = [(
         "t",
         instants(&[Some("2013-03-10T01:59:00Z"), Some("2013-03-10T02:30:00Z"), Some("2013-11-03T01:30:00Z")], None),

@@ -446,6 +446,7 @@ pub(crate) fn count_of(unit: i64, floor: bool) -> Whole {
 /// Text by a strftime format.
 pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
     use std::fmt::Write;
+    let parts = epoch_apart(&format);
     Arc::new(move |args, _| {
         let array = args[0].array();
         let mut built = arrow_array::builder::StringViewBuilder::with_capacity(array.len());
@@ -468,9 +469,14 @@ pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
                     time.map(|time| write!(text, "{}", time.strftime(&format)))
                 }
                 Clock::Instant(zone) => {
-                    let zoned =
-                        instant(array.as_primitive::<TimestampNanosecondType>().value(row)).to_zoned(zone.clone());
-                    Ok(write!(text, "{}", zoned.strftime(&format)))
+                    let ns = array.as_primitive::<TimestampNanosecondType>().value(row);
+                    let second = jiff::Timestamp::from_second(ns.div_euclid(1_000_000_000));
+                    second.map(|second| {
+                        parts.iter().try_for_each(|(is_epoch, part)| {
+                            let at = if *is_epoch { second } else { instant(ns) };
+                            write!(text, "{}", at.to_zoned(zone.clone()).strftime(part))
+                        })
+                    })
                 }
             };
             match written {
@@ -486,6 +492,28 @@ pub(crate) fn strftime(clock: Clock, format: String) -> Whole {
         }
         Ok(Arc::new(built.finish()))
     })
+}
+
+/// A format cut before and after each `%s`, and whether a part is one: seconds since 1970 are rounded down, and the library that writes
+/// them cuts them toward zero.
+fn epoch_apart(format: &str) -> Vec<(bool, String)> {
+    let (mut parts, mut rest) = (vec![(false, String::new())], format);
+    while let Some(at) = rest.find('%') {
+        let flags = rest[at + 1..].find(|letter: char| letter.is_alphabetic() || letter == '%').unwrap_or(0);
+        let end = rest[at + 1 + flags..].chars().next().map_or(rest.len(), |letter| at + 1 + flags + letter.len_utf8());
+        let directive = &rest[at..end];
+        match directive.ends_with('s') {
+            true => {
+                parts.last_mut().expect("never empty").1.push_str(&rest[..at]);
+                parts.extend([(true, directive.to_owned()), (false, String::new())]);
+            }
+            false => parts.last_mut().expect("never empty").1.push_str(&rest[..end]),
+        }
+        rest = &rest[end..];
+    }
+    parts.last_mut().expect("never empty").1.push_str(rest);
+    parts.retain(|(_, part)| !part.is_empty());
+    parts
 }
 
 /// Whether a strftime format can be written at all.
