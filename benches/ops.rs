@@ -69,7 +69,7 @@ fn schema() -> Arc<Schema> {
 }
 
 fn rows(numbers: &mut Rng, first: u64, count: u64) -> RecordBatch {
-    let g: Int32Array = (0..count).map(|_| Some((numbers.u64(..) % GROUPS as u64) as i32)).collect();
+    let g: Int32Array = (0..count).map(|_| Some((numbers.u64(..GROUPS as u64)) as i32)).collect();
     let t = Int64Array::from_iter_values((first..first + count).map(|key| key as i64));
     let v: Float64Array = (0..count).map(|_| Some(numbers.f64())).collect();
     let columns: Vec<ArrayRef> = vec![Arc::new(g), Arc::new(t), Arc::new(v)];
@@ -78,7 +78,7 @@ fn rows(numbers: &mut Rng, first: u64, count: u64) -> RecordBatch {
 
 /// New values of `v` for some rows.
 fn change(numbers: &mut Rng) -> Apply {
-    let keys = RowSet::from_keys((0..CHANGED).map(|_| numbers.u64(..) % ROWS).collect());
+    let keys = RowSet::from_keys((0..CHANGED).map(|_| numbers.u64(..ROWS)).collect());
     let v: Float64Array = (0..keys.len()).map(|_| Some(numbers.f64())).collect();
     let schema = Arc::new(Schema::new(vec![Field::new("v", DataType::Float64, true)]));
     let batch = RecordBatch::try_new(schema, vec![Arc::new(v)]).expect("one column");

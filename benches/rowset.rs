@@ -13,19 +13,19 @@ const ROWS: u64 = 1_000_000;
 fn shapes(seed: u64) -> Vec<(&'static str, Vec<u64>)> {
     let mut random = Rng::with_seed(seed);
     let mut dense =
-        |percent: u64| (0..ROWS * 100 / percent).filter(|_| random.u64(..) % 100 < percent).collect::<Vec<u64>>();
+        |percent: u64| (0..ROWS * 100 / percent).filter(|_| random.u64(..100) < percent).collect::<Vec<u64>>();
     let (ten, half, most) = (dense(10), dense(50), dense(99));
     let mut random = Rng::with_seed(seed + 1);
     let one_in_hundred = (0..ROWS / 10 * 100).filter(|_| random.u64(..).is_multiple_of(100)).collect();
     let mut clustered = Vec::new();
     let mut from = 0;
     while clustered.len() < ROWS as usize {
-        let len = 1 + random.u64(..) % 2000;
-        from += 1 + random.u64(..) % 2000;
+        let len = 1 + random.u64(..2000);
+        from += 1 + random.u64(..2000);
         clustered.extend(from..from + len);
         from += len;
     }
-    let mut sparse: Vec<u64> = (0..ROWS).map(|_| random.u64(..) % (1 << 37)).collect();
+    let mut sparse: Vec<u64> = (0..ROWS).map(|_| random.u64(..(1 << 37))).collect();
     sparse.sort_unstable();
     sparse.dedup();
     let pieces = (0..1000u64).flat_map(|piece| (piece << 40) + seed % 7..(piece << 40) + 1000).collect();
@@ -107,7 +107,7 @@ fn look_ups(bench: &mut Criterion) {
             .measurement_time(std::time::Duration::from_millis(400));
         let rows = RowSet::from_sorted_keys(&keys);
         let mut random = Rng::with_seed(99);
-        let places: Vec<u64> = (0..10_000).map(|_| random.u64(..) % rows.len()).collect();
+        let places: Vec<u64> = (0..10_000).map(|_| random.u64(..rows.len())).collect();
         let asked: Vec<u64> = places.iter().map(|&pos| keys[pos as usize]).collect();
         let part = RowSet::from_keys(asked.clone());
         let positions = rows.positions_of(&part);
@@ -150,7 +150,7 @@ fn edits(bench: &mut Criterion) {
         let theirs: RoaringTreemap = keys.iter().copied().collect();
         let mut random = Rng::with_seed(99);
         let last = keys[keys.len() - 1];
-        let few: Vec<u64> = (0..10_000).map(|_| random.u64(..) % last).collect();
+        let few: Vec<u64> = (0..10_000).map(|_| random.u64(..last)).collect();
         let few_rows = RowSet::from_keys(few.clone());
         let present = RowSet::from_keys(few.iter().map(|pick| keys[(pick % keys.len() as u64) as usize]).collect());
         group.bench_function(BenchmarkId::new("clone + one", name), |b| {
@@ -218,7 +218,7 @@ fn edits(bench: &mut Criterion) {
 fn walks(bench: &mut Criterion) {
     let mut random = Rng::with_seed(5);
     let mut few = |below: u64| {
-        let mut keys: Vec<u64> = (0..10_000).map(|_| random.u64(..) % below).collect();
+        let mut keys: Vec<u64> = (0..10_000).map(|_| random.u64(..below)).collect();
         keys.sort_unstable();
         keys.dedup();
         keys
@@ -284,7 +284,7 @@ fn masks(bench: &mut Criterion) {
     let mut random = Rng::with_seed(3);
     for (name, ones) in [("1 %", 1), ("50 %", 50), ("99 %", 99)] {
         let bytes: Vec<u8> = (0..ROWS / 8)
-            .map(|_| (0..8).fold(0, |byte, bit| byte | u8::from(random.u64(..) % 100 < ones) << bit))
+            .map(|_| (0..8).fold(0, |byte, bit| byte | u8::from(random.u64(..100) < ones) << bit))
             .collect();
         let rows = RowSet::from_mask(0, &bytes, 0, ROWS as usize);
         group.bench_function(BenchmarkId::new("read the mask", name), |b| {

@@ -68,7 +68,7 @@ impl World {
         let top = [40, 200, 1 << 20, 1 << 40][random.u64(..4) as usize];
         let mut world = World { rows: BTreeMap::new(), top };
         for _ in 0..random.u64(..20) {
-            world.rows.insert(random.u64(..top.max(1)), Row::draw(random));
+            world.rows.insert(random.u64(..top), Row::draw(random));
         }
         world
     }
@@ -130,7 +130,7 @@ impl World {
         let mut added = Vec::new();
         for _ in 0..if kind > 2 && self.rows.len() < 60 { random.u64(..4) } else { 0 } {
             let last = self.rows.keys().next_back().map_or(0, |key| key + 1);
-            let key = if chance(random, 2) { last } else { random.u64(..self.top.max(1)) };
+            let key = if chance(random, 2) { last } else { random.u64(..self.top) };
             if let std::collections::btree_map::Entry::Vacant(free) = self.rows.entry(key) {
                 free.insert(Row::draw(random));
                 added.push(key);
