@@ -82,9 +82,7 @@ pub(crate) struct Failed {
 impl Program {
     /// Runs over all rows of the leaves.
     pub(crate) fn run(&self, leaves: &[Leaf], rows: usize) -> Result<Output, Failed> {
-        // One column after the other is read, a block at a time, and each needs some rows until memory keeps up. A single
-        // instruction reads its columns side by side: there the result should stay in the first cache.
-        let block = if self.instructions.len() > 1 { BLOCK } else { BLOCK / 4 };
+        let block = self.block();
         let capacity = block.min(rows.next_multiple_of(64));
         let mut registers: Vec<Register> = self
             .registers
@@ -97,6 +95,18 @@ impl Program {
             self.run_block(leaves, &mut registers, &mut output, start..end, rows)?;
         }
         Ok(output)
+    }
+
+    /// How many rows are computed at a time. Values on their way from one instruction to the next, and the result that is cleared
+    /// before it is written, should stay in the first cache beside what is read: with 32 KB a register it takes up to twice as
+    /// long. Bits are little anyway: there one column after the other is read, and each needs some rows until memory keeps up.
+    fn block(&self) -> usize {
+        let bits = std::iter::once(&self.output).chain(&self.registers).all(|kind| *kind == Kind::Bits);
+        match (bits, self.instructions.len()) {
+            (false, _) => BLOCK / 16,
+            (true, 1) => BLOCK / 4,
+            (true, _) => BLOCK,
+        }
     }
 
     fn run_block(
