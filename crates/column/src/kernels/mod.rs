@@ -20,6 +20,7 @@ pub use compare::equal_cells;
 pub use first::first_positions;
 pub use gather::{gather, gather_parts, gather_rows};
 pub use join::{concat, one_array};
+pub use masked::pick_set;
 pub use prefetch::{prefetch, prefetch_slice};
 pub use radix::{Entry as RadixEntry, sort as radix_sort};
 pub use sort::{OrderBytes, order_words, sort_to_positions};

@@ -19,6 +19,14 @@ pub(crate) fn keys(first: u64, words: &[u64]) -> Vec<u64> {
     keys
 }
 
+/// Copies the cells that stand where words have ones to the front of `out`; how many. What lies behind them in `out` stays.
+///
+/// # Panics
+/// If they have no room there.
+pub fn pick_set<T: ArrowNativeType>(cells: &[T], words: &[u64], out: &mut [T]) -> usize {
+    pick(cells, words, 1, out)
+}
+
 /// Copies the cells of `source`, of `stride` units each, that stand where `words` have ones, to the front of
 /// `out`; how many. What lies behind them in `out` stays as it is.
 pub(crate) fn pick<T: ArrowNativeType>(source: &[T], words: &[u64], stride: usize, out: &mut [T]) -> usize {

@@ -7,7 +7,8 @@
 //! The words hold plain sums, minima and maxima. When all rows are loaded, each state converts its words into the form
 //! that it maintains on updates ([`super::state::BulkState::flush`]).
 
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::ArrowNativeType;
+use column::kernels::pick_set;
 
 use crate::sizes::FEW_GROUPS;
 
@@ -39,18 +40,32 @@ pub(crate) struct Runs {
     rows: Vec<u8>,
     /// Where the rows of each group end.
     ends: Vec<usize>,
+    /// Where there is one group, a bit for each row that is not left out, in place of `rows`.
+    one: Option<[u64; BATCH / 64]>,
 }
 
 impl Runs {
+    /// The rows of a batch of one group that are left, by the words of their bits.
+    fn keep(&mut self, left: &[u64]) {
+        let mut words = [0; BATCH / 64];
+        words[..left.len()].copy_from_slice(left);
+        self.rows.clear();
+        self.ends.clear();
+        self.ends.push(words.iter().map(|word| word.count_ones() as usize).sum());
+        self.one = Some(words);
+    }
+
     /// The rows of a batch that belong to these groups, of which there are so many; of `left`, if not all, only those.
-    fn sort(&mut self, slots: &[u32], groups: usize, left: Option<&BooleanBuffer>) {
-        let Runs { rows, ends } = self;
+    fn sort(&mut self, slots: &[u32], groups: usize, left: Option<&[u64]>) {
+        let Runs { rows, ends, one } = self;
+        *one = None;
         let mut of = [0_u8; BATCH];
         let of = &mut of[..slots.len()];
         of.iter_mut().zip(slots).for_each(|(group, slot)| *group = *slot as u8);
         if let Some(left) = left {
             // What is left out stands behind all groups.
-            of.iter_mut().enumerate().filter(|(row, _)| !left.value(*row)).for_each(|(_, group)| *group = groups as u8);
+            let gone = |row: usize| left[row / 64] >> (row % 64) & 1 == 0;
+            of.iter_mut().enumerate().filter(|(row, _)| gone(*row)).for_each(|(_, group)| *group = groups as u8);
         }
         ends.clear();
         let mut places = [0; FEW_MOST + 1];
@@ -71,15 +86,33 @@ impl Runs {
     }
 
     /// The values of a batch, those of the first group first.
-    pub(crate) fn gather<'a, T: Copy>(&self, values: &[T], room: &'a mut [T; BATCH]) -> &'a [T] {
+    pub(crate) fn gather<'a, T: ArrowNativeType>(&self, values: &[T], room: &'a mut [T; BATCH]) -> &'a [T] {
+        if let Some(words) = &self.one {
+            let count = pick_set(values, words, room);
+            return &room[..count];
+        }
         let room = &mut room[..self.rows.len()];
         room.iter_mut().zip(&self.rows).for_each(|(to, row)| *to = values[usize::from(*row)]);
         room
     }
 
     /// Each row of a batch with its group; rows that are left out are not among them.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.groups().flat_map(|(slot, run)| self.rows[run].iter().map(move |row| (slot, usize::from(*row))))
+    pub(crate) fn each_row(&self, mut each: impl FnMut(usize, usize)) {
+        for (word, first) in self.one.iter().flatten().zip((0..).step_by(64)) {
+            let mut left = *word;
+            while left != 0 {
+                each(0, first + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+        for (slot, run) in self.groups().filter(|_| self.one.is_none()) {
+            self.rows[run].iter().for_each(|row| each(slot, usize::from(*row)));
+        }
+    }
+
+    /// Where there is one group, a bit for each row of the batch that is not left out.
+    pub(crate) fn kept(&self) -> Option<&[u64; BATCH / 64]> {
+        self.one.as_ref()
     }
 
     /// Each group, and which of the gathered values are its own; groups without a row are left out.
@@ -124,12 +157,19 @@ impl BulkTable {
         self.slots = self.slots.max(slots);
     }
 
-    /// Starts a batch of rows: row n belongs to the group `slots[n]`. Of few groups some rows may be left out.
-    pub(crate) fn turn_to(&mut self, slots: &[u32], left: Option<&BooleanBuffer>) {
+    /// Starts a batch of rows: row n belongs to the group `slots[n]`. Of few groups some rows may be left out: `left` has
+    /// the words of a bit for each row.
+    pub(crate) fn turn_to(&mut self, slots: &[u32], left: Option<&[u64]>) {
         let stride = self.fresh.len();
         if self.slots == 1 {
             // With a single group every base is 0, and always has been.
-            return self.bases.resize(slots.len(), 0);
+            self.bases.resize(slots.len(), 0);
+            self.runs = left.map(|left| {
+                let mut runs = self.runs.take().unwrap_or_default();
+                runs.keep(left);
+                runs
+            });
+            return;
         }
         let few = self.slots <= FEW_GROUPS.get();
         self.runs = few.then(|| self.runs.take().unwrap_or_default());
@@ -169,13 +209,6 @@ impl<'a> BulkColumn<'a> {
     /// Adds a number to the word of each row's group.
     #[inline]
     pub(crate) fn add(&mut self, values: &[i64]) {
-        if self.words.len() == self.stride {
-            // One group: summing in a register first avoids a chain of loads and stores to one word, each of which
-            // would wait for the one before.
-            let total = values.iter().fold(0, |total: i64, value| total.wrapping_add(*value));
-            self.words[self.at] = self.words[self.at].wrapping_add(total as u64);
-            return;
-        }
         if let Some(runs) = self.runs {
             let mut room = [0; BATCH];
             let values = runs.gather(values, &mut room);
@@ -184,6 +217,13 @@ impl<'a> BulkColumn<'a> {
                 let word = &mut self.of(slot)[0];
                 *word = word.wrapping_add(total as u64);
             }
+            return;
+        }
+        if self.words.len() == self.stride {
+            // One group: summing in a register first avoids a chain of loads and stores to one word, each of which
+            // would wait for the one before.
+            let total = values.iter().fold(0, |total: i64, value| total.wrapping_add(*value));
+            self.words[self.at] = self.words[self.at].wrapping_add(total as u64);
             return;
         }
         for (base, value) in self.bases.iter().zip(values) {
@@ -241,11 +281,6 @@ impl<'a> BulkColumn<'a> {
 
     #[inline]
     fn each(&mut self, values: &[u64], choose: impl Fn(u64, u64) -> u64) {
-        if self.words.len() == self.stride {
-            // One group: as in `add`.
-            self.words[self.at] = values.iter().fold(self.words[self.at], |chosen, value| choose(chosen, *value));
-            return;
-        }
         if let Some(runs) = self.runs {
             let mut room = [0; BATCH];
             let values = runs.gather(values, &mut room);
@@ -253,6 +288,11 @@ impl<'a> BulkColumn<'a> {
                 let word = &mut self.of(slot)[0];
                 *word = values[run].iter().fold(*word, |chosen, value| choose(chosen, *value));
             }
+            return;
+        }
+        if self.words.len() == self.stride {
+            // One group: as in `add`.
+            self.words[self.at] = values.iter().fold(self.words[self.at], |chosen, value| choose(chosen, *value));
             return;
         }
         for (base, value) in self.bases.iter().zip(values) {
@@ -263,12 +303,12 @@ impl<'a> BulkColumn<'a> {
 
     /// Counts a row in each row's group.
     pub(crate) fn count(&mut self) {
+        if let Some(runs) = self.runs {
+            return runs.groups().for_each(|(slot, run)| self.of(slot)[0] += run.len() as u64);
+        }
         if self.words.len() == self.stride {
             self.words[self.at] += self.bases.len() as u64;
             return;
-        }
-        if let Some(runs) = self.runs {
-            return runs.groups().for_each(|(slot, run)| self.of(slot)[0] += run.len() as u64);
         }
         for base in self.bases {
             self.words[base + self.at] += 1;
@@ -308,8 +348,7 @@ mod tests {
     fn rows_that_are_left_out_are_in_no_group() {
         let mut board = BulkTable::new(vec![0, 0, 0, 0, u64::MAX]);
         board.grow(3, 0);
-        let left: BooleanBuffer = [true, true, false, true, false, true].into_iter().collect();
-        board.turn_to(&[0, 2, 0, 2, 1, 0], Some(&left));
+        board.turn_to(&[0, 2, 0, 2, 1, 0], Some(&[0b10_1011]));
         let values = [1, 2, 3, -4, 5, 6];
         board.lane(0).count();
         board.lane(1).add(&values);

@@ -263,7 +263,7 @@ impl BulkState for PerGroup<Growing<Texts>> {
             }
         };
         match lane.runs() {
-            Some(runs) => runs.rows().for_each(|(slot, at)| offer(lane, slot, at)),
+            Some(runs) => runs.each_row(|slot, at| offer(lane, slot, at)),
             None => batch.slots.iter().enumerate().for_each(|(at, slot)| offer(lane, *slot as usize, at)),
         }
     }

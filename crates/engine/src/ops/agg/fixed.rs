@@ -112,10 +112,14 @@ impl Fixed {
         }
         self.rows += values.len();
         let units = *self.units.get_or_insert_with(|| fitting(values));
-        if lane.slots() == 1
-            && let Some((high, low)) = simd::widest(Totals(values, units))
-        {
-            return lane.add_two(&[high], &[low]);
+        if lane.slots() == 1 {
+            let totals = match lane.runs().and_then(Runs::kept) {
+                Some(kept) => simd::widest(KeptTotals { values, kept, units }),
+                None => simd::widest(Totals(values, units)),
+            };
+            if let Some(totals) = totals {
+                return lane.add_two_to(0, totals);
+            }
         }
         let rescale = match lane.runs() {
             Some(runs) => self.add_runs(lane, runs, values, units, groups),
@@ -234,10 +238,10 @@ impl simd::Loop for TakeApart<'_> {
 struct Totals<'a>(&'a [f64], Units);
 
 impl simd::Loop for Totals<'_> {
-    type Made = Option<(i64, i64)>;
+    type Made = Option<[i64; 2]>;
 
     #[inline(always)]
-    fn run<const BITS: usize>(self) -> Option<(i64, i64)> {
+    fn run<const BITS: usize>(self) -> Option<[i64; 2]> {
         let Totals(values, units) = self;
         let (mut highs, mut lows, mut odd) = (0i64, 0i64, 0);
         for value in values {
@@ -245,7 +249,44 @@ impl simd::Loop for Totals<'_> {
             (highs, lows) = (highs.wrapping_add(high), lows.wrapping_add(low));
             odd |= units.odd(*value, rest);
         }
-        (odd == 0).then_some((highs, lows))
+        (odd == 0).then_some([highs, lows])
+    }
+}
+
+/// As [`Totals`], of the values whose bits are set; the others are nought on the way.
+struct KeptTotals<'a> {
+    values: &'a [f64],
+    kept: &'a [u64; BATCH / 64],
+    units: Units,
+}
+
+impl simd::Loop for KeptTotals<'_> {
+    type Made = Option<[i64; 2]>;
+
+    #[inline(always)]
+    fn run<const BITS: usize>(self) -> Option<[i64; 2]> {
+        const LANES: usize = 8;
+        let KeptTotals { values, kept, units } = self;
+        let (mut highs, mut lows, mut odds) = ([0i64; LANES], [0i64; LANES], [0u64; LANES]);
+        let mut add = |lane: usize, value: f64, byte: u64| {
+            let value = f64::from_bits(value.to_bits() & (byte >> lane & 1).wrapping_neg());
+            let (high, low, rest) = units.part(value);
+            highs[lane] = highs[lane].wrapping_add(high);
+            lows[lane] = lows[lane].wrapping_add(low);
+            odds[lane] |= units.odd(value, rest);
+        };
+        let byte = |at: usize| kept[at / LANES] >> (at % LANES * LANES);
+        let (whole, rest) = values.as_chunks::<LANES>();
+        for (at, values) in whole.iter().enumerate() {
+            for (lane, value) in values.iter().enumerate() {
+                add(lane, *value, byte(at));
+            }
+        }
+        for (lane, value) in rest.iter().enumerate() {
+            add(lane, *value, byte(whole.len()));
+        }
+        let total = |of: [i64; LANES]| of.into_iter().fold(0i64, i64::wrapping_add);
+        odds.iter().all(|odd| *odd == 0).then_some([total(highs), total(lows)])
     }
 }
 
@@ -254,8 +295,7 @@ impl simd::Loop for Totals<'_> {
 fn totals_of(runs: &Runs, values: &[f64], units: Units) -> Option<[[i64; 2]; FEW_GROUPS.real()]> {
     let mut all = [[0; 2]; FEW_GROUPS.real()];
     for ((_, run), total) in runs.groups().zip(&mut all) {
-        let (high, low) = simd::widest(Totals(&values[run], units))?;
-        *total = [high, low];
+        *total = simd::widest(Totals(&values[run], units))?;
     }
     Some(all)
 }

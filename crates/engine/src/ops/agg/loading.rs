@@ -18,6 +18,8 @@ pub(crate) struct BulkLoad {
     /// How many rows there are to load, and how many are.
     rows: u64,
     loaded: u64,
+    /// Room for the slots of a block, as they were left.
+    slots: Vec<u32>,
 }
 
 impl BulkLoad {
@@ -31,7 +33,7 @@ impl BulkLoad {
             Some(at)
         };
         let lanes = states.iter_mut().map(&mut lane).collect();
-        BulkLoad { board: BulkTable::new(fresh), lanes, rows, loaded: 0 }
+        BulkLoad { board: BulkTable::new(fresh), lanes, rows, loaded: 0, slots: Vec::new() }
     }
 
     /// Whether this state takes part.
@@ -58,19 +60,31 @@ impl BulkLoad {
         slots: &[u32],
         left: Option<&BooleanBuffer>,
     ) {
+        let left: Option<Vec<u64>> = left.map(|left| left.bit_chunks().iter_padded().collect());
         for (at, slots) in slots.chunks(BATCH).enumerate() {
-            let left = left.map(|left| left.slice(at * BATCH, slots.len()));
-            self.board.turn_to(slots, left.as_ref());
+            let words = at * (BATCH / 64)..at * (BATCH / 64) + slots.len().div_ceil(64);
+            let left = left.as_ref().map(|left| &left[words]);
+            self.board.turn_to(slots, left);
             self.board.lane(0).count();
             for ((state, lane), cells) in states.iter_mut().zip(&self.lanes).zip(cells) {
                 if let (Some((_, state)), Some(lane), Some(cells)) = (state, lane, cells)
                     && let Some(state) = state.bulk()
                 {
-                    let batch = Batch { slots, cells, from: from + at * BATCH };
+                    let batch = Batch { slots, cells, from: from + at * BATCH, left };
                     state.add(&mut self.board.lane(*lane), &batch);
                 }
             }
         }
+    }
+
+    /// Room for the slots of a block, as it was given back; nobody has it meanwhile.
+    pub(crate) fn take_slots(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.slots)
+    }
+
+    /// Gives back what was taken, for the next block.
+    pub(crate) fn give_slots(&mut self, slots: Vec<u32>) {
+        self.slots = slots;
     }
 
     /// Notes that so many more rows are loaded.

@@ -7,10 +7,14 @@ use arrow_array::{
     UInt64Array,
 };
 use fastrand::Rng;
-use formula::{Aggregate, Expr};
+use formula::{Aggregate, Expr, Function};
 
 use super::Aggregation;
 use crate::driver::attach::attach;
+use crate::ops::Filter;
+use crate::plan::passes;
+use crate::plan::{Op, Plan};
+use crate::row_errors::OnError;
 use crate::sources::{AppendTable, from_chunks};
 use crate::table::handle::Table;
 use crate::testing::plain::cells_of;
@@ -75,12 +79,13 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
         ("b", Arc::new(BooleanArray::from_iter(i.into_iter().map(|cell| cell.map(|cell| cell > 0))))),
         ("s", Arc::new(StringViewArray::from_iter(s))),
         ("k", Arc::new(Int64Array::from(keys))),
+        ("p", Arc::new(Int64Array::from_iter_values((0..count).map(|_| dice.i64(0..100))))),
     ];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, cells)| (name, cells, true)))
         .expect("columns of one length")
 }
 
-fn grouped(table: &Table, keys: &[String]) -> Table {
+fn aggregates_of(table: &Table, keys: &[String]) -> Vec<Expr> {
     let mut aggregates = vec![Expr::aggregate(Aggregate::Len, None).expect("a count").alias("rows")];
     for name in ["f", "g", "i", "n", "u", "b", "s"] {
         for kind in EVERY {
@@ -93,6 +98,11 @@ fn grouped(table: &Table, keys: &[String]) -> Table {
         }
     }
     assert!(aggregates.len() > 35, "{} aggregates", aggregates.len());
+    aggregates
+}
+
+fn grouped(table: &Table, keys: &[String]) -> Table {
+    let aggregates = aggregates_of(table, keys);
     let operation = Aggregation::new("group_by", table, keys, &aggregates).expect("known columns");
     attach(&operation, std::slice::from_ref(table)).expect("no row is wrong")
 }
@@ -105,6 +115,27 @@ fn texts(table: &Table) -> Vec<String> {
         format!("{} {cells:?}", table.schema().field(at).name())
     };
     (0..table.width()).map(column).collect()
+}
+
+/// True for so many rows in a hundred.
+fn below(share: i64) -> Expr {
+    Expr::call(Function::Less, vec![Expr::column("p"), Expr::literal(share)]).expect("a call")
+}
+
+/// The groups of the rows that a filter leaves, both in one pass of a plan where there are rows enough.
+fn in_one_pass(table: &Table, keys: &[String], share: i64) -> Table {
+    let filter = Op::Filter { predicates: vec![below(share)], orders: Vec::new(), on_error: OnError::Fail };
+    let group = Op::Aggregate {
+        keys: keys.iter().map(|key| Expr::column(key.as_str())).collect(),
+        aggregates: aggregates_of(table, keys),
+        on_error: OnError::Fail,
+    };
+    let plan = [filter, group].into_iter().fold(table.plan(), |plan, op| {
+        let method = op.method();
+        Plan::new(op, method.into(), vec![plan])
+    });
+    let given: Vec<_> = plan.nodes().given().map(|(name, _)| (name.to_owned(), table.clone())).collect();
+    plan.run("run", &given).expect("no row is wrong")
 }
 
 fn agrees(batch: &RecordBatch, keys: &[String], step: usize) {
@@ -142,4 +173,27 @@ fn without_a_key_as_well() {
 #[test]
 fn shares_of_several_threads_are_one() {
     agrees(&rows((1 << 18) + 5000, 3000, true, false), &["k".into()], 30_011);
+}
+
+#[test]
+fn rows_that_a_filter_leaves_are_entered_under_a_mask() {
+    let before = passes();
+    // Sizes are drawn: where groups are known before a block begins, and how many rows a block has.
+    for seed in 0..60 {
+        let groups = [1, 2, 5, 40][seed as usize % 4];
+        let share = [50, 97, 20, 3, 70][seed as usize % 5];
+        let batch = rows(1500, groups, seed % 3 == 0, seed % 2 == 0);
+        let keys = if seed % 7 < 4 { Vec::new() } else { vec!["k".into()] };
+        let columns = batch.columns().iter().map(|column| vec![column.clone()]).collect();
+        let still = from_chunks(batch.schema(), columns, batch.num_rows() as u64).expect("a table");
+        let filter = Filter::named("filter", &still, &[below(share)]).expect("a column of numbers");
+        let left = attach(&filter, std::slice::from_ref(&still)).expect("no row is wrong");
+        let wanted = texts(&grouped(&left, &keys));
+        limits::Scope::drawn(seed).enter(|| {
+            for (found, wanted) in texts(&in_one_pass(&still, &keys, share)).into_iter().zip(wanted) {
+                assert_eq!(found, wanted, "seed {seed}");
+            }
+        });
+    }
+    assert!(passes() > before + 20, "most of them ran in one pass");
 }

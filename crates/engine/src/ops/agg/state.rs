@@ -305,6 +305,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) cells: &'a Chunk,
     /// The position of the batch's first cell.
     pub(crate) from: usize,
+    /// A bit for each row that is not left out, if some may be.
+    pub(crate) left: Option<&'a [u64]>,
 }
 
 impl<'a> Batch<'a> {
@@ -337,12 +339,16 @@ impl<'a> Batch<'a> {
         room
     }
 
-    /// Calls `each` with slot and place of every cell that is null.
+    /// Calls `each` with slot and place of every cell that is null, in rows that are not left out.
     pub(crate) fn each_null(&self, mut each: impl FnMut(u32, usize)) {
         let Some(nulls) = self.cells.nulls().filter(|nulls| nulls.null_count() > 0) else { return };
-        for (at, slot) in self.slots.iter().enumerate() {
-            if nulls.is_null(self.from + at) {
-                each(*slot, at);
+        let valid = nulls.inner().slice(self.from, self.slots.len());
+        for ((at, slots), valid) in self.slots.chunks(64).enumerate().zip(valid.bit_chunks().iter_padded()) {
+            let mut null = !valid & u64::MAX >> (64 - slots.len()) & self.left.map_or(u64::MAX, |left| left[at]);
+            while null != 0 {
+                let row = null.trailing_zeros() as usize;
+                each(slots[row], 64 * at + row);
+                null &= null - 1;
             }
         }
     }

@@ -55,9 +55,7 @@ impl Chain {
         let stored = ops().all(
             |op| !matches!(op, Op::Columns { materialization, .. } if *materialization != Materialization::Stored),
         );
-        // Filters below one row of all are as fast by themselves: what is left is summed under words of 64 rows.
-        let keyed = matches!(&last.op, Op::Aggregate { keys, .. } if !keys.is_empty());
-        ((keyed && filters) || (columns && stored)).then_some(chain)
+        ((grouped && filters) || (columns && stored)).then_some(chain)
     }
 }
 

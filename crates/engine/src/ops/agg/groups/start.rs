@@ -1,6 +1,5 @@
 //! Groups of many rows at once, as an aggregation starts.
 
-use arrow_array::Array;
 use rowset::RowSet;
 
 use super::super::loading::BulkLoad;
@@ -91,8 +90,8 @@ impl Groups {
     fn enter_masked(&mut self, spec: &AggregationSpec, view: &View, block: &mut Block) -> Result<bool, Error> {
         let (rows, Some(left)) = block.left() else { return Ok(false) };
         let left = left.clone();
-        let few = (2..=FEW_GROUPS.get()).contains(&self.slots) && self.picks.is_none();
-        let (Some(table), Some(loading)) = (&self.table, &mut self.loading) else { return Ok(false) };
+        let few = (1..=FEW_GROUPS.get()).contains(&self.slots) && self.picks.is_none();
+        let Some(loading) = &mut self.loading else { return Ok(false) };
         let on_board = self.states.iter().enumerate().all(|(at, state)| state.is_none() || loading.has(at));
         let inputs = spec.kept_inputs();
         if !few || !on_board || !inputs.iter().all(|input| spec.input(*input).is_total()) {
@@ -100,19 +99,24 @@ impl Groups {
         }
         let keys =
             spec.keys.iter().map(|(column, _)| block.column(view, *column)).collect::<Result<Vec<_>, Error>>()?;
-        let mut slots = Vec::with_capacity(rows);
-        if !table.find_among_few(&keys, &mut slots) {
-            return Ok(false);
+        let mut slots = loading.take_slots();
+        match &self.table {
+            Some(table) => {
+                slots.clear();
+                if !table.find_among_few(&keys, &mut slots) {
+                    return Ok(false);
+                }
+            }
+            // Nothing but zeros was ever there.
+            None => slots.resize(rows, 0),
         }
         let mut cells = vec![None; spec.inputs.len()];
         for input in inputs {
             cells[input] = Some(block.evaluate(view, spec.input(input))?);
         }
-        if cells.iter().flatten().any(|cells| cells.is_nullable()) {
-            return Ok(false);
-        }
         let plain = loading.plain(&mut self.states, &cells);
         loading.enter(&mut self.states, &plain, 0, &slots, Some(&left));
+        loading.give_slots(slots);
         Ok(true)
     }
 
