@@ -21,7 +21,7 @@ pub(crate) use logic::Connective;
 pub(crate) use program::{Instruction, Leaf, Output, Program, Slot};
 pub(crate) use run::{Arithmetic, Bitwise, Check, Class, LaneOp, Math2, Unary};
 
-/// The most rows in a block: registers of eight-byte values are then 32 KB, which the second cache holds easily.
+/// The most rows in a block, where it has nothing but bits; of values there are fewer (`Program::block`).
 pub(crate) const BLOCK: usize = 4096;
 
 /// How a type's values lie in memory.
