@@ -58,6 +58,12 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
         (!none(&mut dice, *key)).then_some(value)
     };
     let (f, g): (Vec<_>, Vec<_>) = keys.iter().map(|key| (floats(key), floats(key))).unzip();
+    // Of one size: such are added as whole numbers of a unit.
+    let mut even = |key: &i64| {
+        let value = dice.f64() * 100.0 - 30.0;
+        (!none(&mut dice, *key)).then_some(value)
+    };
+    let h: Vec<Option<f64>> = keys.iter().map(&mut even).collect();
     let mut texts = |key: &i64| {
         let head = ["", "a", "ab", "abcd", "abcde", "abcdefgh, and more than a view holds ", "zz", "\u{7f}é"];
         let text = format!("{}{}", head[dice.usize(..head.len())], ["", "\0", "b", "0123456789"][dice.usize(..4)]);
@@ -73,6 +79,7 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("f", Arc::new(Float64Array::from(f))),
         ("g", Arc::new(Float32Array::from_iter(g.into_iter().map(|cell| cell.map(|cell| cell as f32))))),
+        ("h", Arc::new(Float64Array::from(h))),
         ("i", Arc::new(Int64Array::from(i.clone()))),
         ("n", Arc::new(Int32Array::from_iter(i.iter().map(|cell| cell.map(|cell| cell as i32))))),
         ("u", Arc::new(UInt64Array::from_iter(u.into_iter().map(|cell| cell.map(|cell| cell as u64))))),
@@ -87,7 +94,7 @@ fn rows(count: usize, groups: u64, nulls: bool, odd: bool) -> RecordBatch {
 
 fn aggregates_of(table: &Table, keys: &[String]) -> Vec<Expr> {
     let mut aggregates = vec![Expr::aggregate(Aggregate::Len, None).expect("a count").alias("rows")];
-    for name in ["f", "g", "i", "n", "u", "b", "s"] {
+    for name in ["f", "g", "h", "i", "n", "u", "b", "s"] {
         for kind in EVERY {
             let Ok(aggregate) = Expr::aggregate(kind.clone(), Some(Expr::column(name))) else { continue };
             let aggregate = aggregate.alias(format!("{name} {}", aggregates.len()));
