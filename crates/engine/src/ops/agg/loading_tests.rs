@@ -104,7 +104,7 @@ fn aggregates_of(table: &Table, keys: &[String], kinds: &[Aggregate]) -> Vec<Exp
             }
         }
     }
-    assert!(aggregates.len() > 4 * kinds.len(), "{} aggregates", aggregates.len());
+    assert!(aggregates.len() > 35 * kinds.len() / EVERY.len(), "{} aggregates", aggregates.len());
     aggregates
 }
 

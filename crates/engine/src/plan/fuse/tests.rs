@@ -169,7 +169,7 @@ fn one_row_of_what_is_left_has_the_sums_of_any_other_way() {
         Aggregate::NanMin,
         Aggregate::Count,
     ];
-    // Nulls go another way than numbers that are all there.
+    // Numbers that are all there, beside those of which some are null.
     let there = |name: &str| call(Function::FillNull, vec![col(name), Expr::literal(7_i64)]);
     for round in 0..24 {
         let share = [1, 30, 50, 70, 99, 100][round % 6];
