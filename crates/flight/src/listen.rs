@@ -29,6 +29,9 @@ use crate::tls::Identity;
 /// How much a client may send before it is told to go on: of a call, and of a connection.
 const CALL_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Bytes of a frame that a peer may send: a read of a socket takes what came of a frame, and no more. By the least that HTTP/2 allows,
+/// 16 KB, an upload is fifty thousand reads of 480 MB.
+pub(crate) const FRAME: u32 = 256 << 10;
 /// Connections that wait to be taken in.
 const BACKLOG: u32 = 1024;
 /// How long the calls that run have when the server stops.
@@ -204,7 +207,8 @@ fn settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
         .keep_alive_interval(limits.keepalive_interval)
         .keep_alive_timeout(limits.keepalive_timeout)
         .initial_stream_window_size(CALL_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW);
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_frame_size(FRAME);
     builder
 }
 

@@ -26,6 +26,7 @@ use super::RemoteError;
 use crate::calls::{APPLICATION, CONFIG, FLIGHT};
 use crate::data_messages::DataMessages;
 use crate::frames::{framed, responses};
+use crate::listen::FRAME;
 use crate::proto::{Constants, Empty, FieldsChange, FlightData, FlightDescriptor, SchemaResult};
 use crate::sessions::PSK;
 use crate::tls::Trust;
@@ -259,6 +260,7 @@ where
         .keep_alive_timeout(ALIVE.1)
         .initial_stream_window_size(WINDOWS.0)
         .initial_connection_window_size(WINDOWS.1)
+        .max_frame_size(FRAME)
         .handshake(TokioIo::new(stream))
         .await;
     let (sender, connection) = shaken.map_err(|error| address.lost(error))?;
