@@ -250,11 +250,12 @@ def viewports_server(seconds: float) -> None:
 
     # What the tables hold themselves is there before somebody follows.
     steps(seconds)
-    before = held()
+    before, blocks = held(), graph.counters()["bytes_held"]
     say(server.url)
     sys.stdin.readline()
     steps(seconds)
-    say(held() - before)
+    copied = graph.counters()["bytes_held"] - blocks
+    say(f"{held() - before} {copied}")
     for step, at in ended.items():
         say(f"{step} {at}")
     say("end")
@@ -290,7 +291,7 @@ def viewports(seconds: float, many: int) -> None:
             threading.Thread(target=read, args=(int(begin),), daemon=True).start()
         first.wait()
         print("begin", file=process.stdin, flush=True)
-        grown = int(next(told))
+        grown, copied = map(int, next(told).split())
         wrong = len(failed)
         ended = dict(tuple(map(int, line.split())) for line in iter(told.__next__, "end"))
         late = [(at - ended[step]) / 1e6 for step, at in came if step in ended]
@@ -301,7 +302,8 @@ def viewports(seconds: float, many: int) -> None:
         WRONG.append((what, f"{wrong} errors, {len(late)} updates"))
         return
     tell(f"{what}: p99 from the end of a step to the client", f"{part(late, 0.99):.0f} ms", "200 ms")
-    tell("the same, memory of each", f"{grown / many / 2**20:.2f} MiB", "1 MiB")
+    tell("the same, memory of each, without blocks of the tables", f"{(grown - copied) / many / 2**20:.2f} MiB", "1 MiB")
+    tell("the same, blocks of the tables that are copied since somebody reads them", f"{copied / 2**20:.0f} MiB", "")
 
 
 # One that does not read.

@@ -241,6 +241,8 @@ async fn converse(
                 if !sending.send(context, send).await? {
                     return Ok(());
                 }
+                // What was sent is written to the socket before more is looked for.
+                tokio::task::yield_now().await;
                 continue;
             }
             Next::Failed(failure) => return Err(engine_error(engine::Error::TableFailed(failure))),
