@@ -21,7 +21,7 @@ const FLOORS: &[(&str, &[&str], &[&str])] = &[
         &["limits"],
         &["arrow-array", "arrow-buffer", "arrow-ipc", "arrow-schema", "flatbuffers", "thiserror"],
     ),
-    ("rowset", &["limits"], &["roaring", "thiserror"]),
+    ("rowset", &["limits", "simd"], &["roaring", "thiserror"]),
     ("graph", &["limits"], &["rayon", "thiserror", "loom", "shuttle"]),
     (
         "column",

@@ -1,9 +1,13 @@
-//! Loops compiled for the widest vectors that the processor has.
+//! Loops compiled for the widest vectors that the processor has, and memory that it fetches ahead.
 //!
 //! A plain loop over plain values is compiled for what every processor of its kind has, which on x86-64 are vectors of 128
 //! bits. [`widest`] runs a [`Loop`] that was compiled for wider ones too, where the processor has them. Its values are the
 //! same: no instruction of those that are added rounds otherwise, and none is fused with another.
 #![allow(unsafe_code, reason = "instructions that are there only on some processors")]
+
+mod prefetch;
+
+pub use prefetch::{prefetch, prefetch_slice};
 
 /// How many widths of vectors are used, the narrowest first; laws draw it, so that each is proved.
 #[cfg(target_arch = "x86_64")]

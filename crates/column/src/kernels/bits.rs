@@ -2,6 +2,18 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
+/// The places of the ones of a word, ascending.
+#[inline(always)]
+pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = word.trailing_zeros() as usize;
+        (word != 0).then(|| {
+            word &= word - 1;
+            place
+        })
+    })
+}
+
 /// Growable only by making a new one; bit `i` is bit `i % 64` of word `i / 64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(Box<[u64]>);

@@ -1,6 +1,6 @@
 //! Open addressing from hashes to slots, a block of rows at a time.
 
-use crate::kernels::prefetch;
+use simd::prefetch;
 
 use super::NO_SLOT;
 use super::store::{Rows, Slots, Store};

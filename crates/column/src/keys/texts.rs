@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::kernels::prefetch;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ByteView;
 use arrow_schema::DataType;
+use simd::prefetch;
 
 use super::arena::Arena;
 use super::live_nulls;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::kernels::prefetch;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use simd::prefetch;
 
 use super::arena::Arena;
 use super::index::BLOCK;

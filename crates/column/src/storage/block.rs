@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::kernels::prefetch;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_buffer::{ArrowNativeType, MutableBuffer};
 use arrow_select::interleave::interleave;
+use simd::prefetch;
 
 use crate::error::Error;
 use crate::kernels::bits::Bits;

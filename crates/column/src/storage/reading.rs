@@ -9,7 +9,7 @@ use arrow_select::interleave::interleave;
 use hashbrown::HashMap;
 use rowset::RowSet;
 
-use crate::kernels::prefetch;
+use simd::prefetch;
 
 use crate::column::NO_ROW;
 use crate::error::Error;

@@ -7,8 +7,8 @@
 
 use std::ops::{Index, IndexMut};
 
-use column::kernels::{prefetch, prefetch_slice};
 use rowset::Shifts;
+use simd::{prefetch, prefetch_slice};
 
 use crate::keys::group_order::GroupOrder;
 use crate::keys::search::{interpolate, lower_bound};

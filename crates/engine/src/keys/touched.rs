@@ -1,5 +1,7 @@
 //! The key slots that a step of a join or an aggregation touches.
 
+use column::kernels::ones;
+
 use crate::sizes::WALKED_WORDS;
 
 /// The slots that a step touches, each once.
@@ -42,11 +44,7 @@ impl Touched {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         for (word, marks) in (0..).zip(&mut self.marks) {
-            let mut rest = std::mem::take(marks);
-            while rest != 0 {
-                slots.push(word * 64 + rest.trailing_zeros());
-                rest &= rest - 1;
-            }
+            slots.extend(ones(std::mem::take(marks)).map(|place| word * 64 + place as u32));
         }
         slots
     }

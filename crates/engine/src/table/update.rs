@@ -2,6 +2,7 @@
 //!
 //! Key spaces are types: `removed` holds keys before the step's shifts, `added` and `modified` hold keys after them.
 
+use column::kernels::ones;
 use rowset::{Before, RowSet, Shifts};
 
 /// A set of columns, by position in the schema.
@@ -50,16 +51,8 @@ impl ColumnSet {
 
     /// The columns, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        std::iter::once(&self.low).chain(&self.high).enumerate().flat_map(|(word, bits)| {
-            let mut rest = *bits;
-            std::iter::from_fn(move || {
-                let bit = rest.trailing_zeros() as usize;
-                (rest != 0).then(|| {
-                    rest &= rest - 1;
-                    word * 64 + bit
-                })
-            })
-        })
+        let words = std::iter::once(&self.low).chain(&self.high).enumerate();
+        words.flat_map(|(word, bits)| ones(*bits).map(move |place| word * 64 + place))
     }
 
     /// Whether any of `columns` is in the set.

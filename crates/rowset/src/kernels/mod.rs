@@ -13,6 +13,8 @@ mod wide;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+use simd::{prefetch, prefetch_slice};
+
 pub(crate) use self::plain::*;
 
 /// A vector out of an array of its size, and into one.
@@ -82,26 +84,6 @@ pub(crate) fn prefetch_edit(bitmap: &Bitmap, keys: &[u16]) {
     prefetch(&bitmap.len);
     // The reference count is in front of the words.
     prefetch(&bitmap.words[0]);
-}
-
-/// Prefetches the cache lines of a slice that will be read soon. A prefetch does not stall; several misses overlap.
-/// `column::kernels` has its own copy: this crate is below `column` and exports row sets alone.
-#[inline]
-pub(crate) fn prefetch_slice<T>(list: &[T]) {
-    const LINE: usize = 64;
-    list.chunks((LINE / size_of::<T>().max(1)).max(1)).for_each(|line| prefetch(&line[0]));
-}
-
-/// Prefetches the cache line where a value starts.
-#[inline(always)]
-pub(crate) fn prefetch<T>(memory: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the instruction reads nothing that could be seen, and this is the memory of a value.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(memory).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = memory;
 }
 
 /// Appends keys as they lie in little-endian memory.

@@ -323,7 +323,7 @@ impl<'a> Iterator for BlockStream<'a> {
             BlockStream::Tree(entries) => {
                 let block = entries.next().map(Cow::Borrowed);
                 if let Some(Block { keys: Container::Array(keys), .. }) = entries.peek() {
-                    kernels::prefetch_slice(keys);
+                    simd::prefetch_slice(keys);
                 }
                 block
             }

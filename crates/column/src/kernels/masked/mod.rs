@@ -6,17 +6,12 @@ mod wide;
 
 use arrow_buffer::ArrowNativeType;
 
+use super::bits::ones;
+
 /// What the ones stand for, where the first bit is `first`.
 pub(crate) fn keys(first: u64, words: &[u64]) -> Vec<u64> {
-    let mut keys = Vec::new();
-    for (word, base) in words.iter().zip((first..).step_by(64)) {
-        let mut left = *word;
-        while left != 0 {
-            keys.push(base + u64::from(left.trailing_zeros()));
-            left &= left - 1;
-        }
-    }
-    keys
+    let words = words.iter().zip((first..).step_by(64));
+    words.flat_map(|(word, base)| ones(*word).map(move |place| base + place as u64)).collect()
 }
 
 /// Copies the cells that stand where words have ones to the front of `out`; how many. What lies behind them in `out` stays.

@@ -8,8 +8,8 @@ mod lists;
 mod order;
 
 use column::NO_ROW;
-use column::kernels::{prefetch, prefetch_slice};
 use rowset::{Before, RowSet, Shifts};
+use simd::{prefetch, prefetch_slice};
 
 use crate::keys::search::{interpolate, lower_bound};
 use crate::sizes::LISTED_ROWS;

@@ -8,7 +8,7 @@
 //! that it maintains on updates ([`super::state::BulkState::flush`]).
 
 use arrow_buffer::ArrowNativeType;
-use column::kernels::pick_set;
+use column::kernels::{ones, pick_set};
 
 use crate::sizes::FEW_GROUPS;
 
@@ -35,30 +35,28 @@ pub(crate) struct BulkTable {
 }
 
 /// The rows of a batch, those of the first group first. What is summed group by group waits for no word in memory.
-#[derive(Default)]
-pub(crate) struct Runs {
-    rows: Vec<u8>,
-    /// Where the rows of each group end.
-    ends: Vec<usize>,
-    /// Where there is one group, a bit for each row that is not left out, in place of `rows`.
-    one: Option<[u64; BATCH / 64]>,
+pub(crate) enum Runs {
+    /// Of some groups: their rows, and where those of each group end.
+    Sorted { rows: Vec<u8>, ends: Vec<usize> },
+    /// Of one group: a bit for each row that is not left out, and how many those are.
+    One { kept: [u64; BATCH / 64], count: usize },
 }
 
 impl Runs {
     /// The rows of a batch of one group that are left, by the words of their bits.
-    fn keep(&mut self, left: &[u64]) {
-        let mut words = [0; BATCH / 64];
-        words[..left.len()].copy_from_slice(left);
-        self.rows.clear();
-        self.ends.clear();
-        self.ends.push(words.iter().map(|word| word.count_ones() as usize).sum());
-        self.one = Some(words);
+    fn one(left: &[u64]) -> Runs {
+        let mut kept = [0; BATCH / 64];
+        kept[..left.len()].copy_from_slice(left);
+        Runs::One { kept, count: kept.iter().map(|word| word.count_ones() as usize).sum() }
     }
 
-    /// The rows of a batch that belong to these groups, of which there are so many; of `left`, if not all, only those.
-    fn sort(&mut self, slots: &[u32], groups: usize, left: Option<&[u64]>) {
-        let Runs { rows, ends, one } = self;
-        *one = None;
+    /// The rows of a batch that belong to these groups, of which there are so many; of `left`, if not all, only those. The
+    /// memory is that of the batch before.
+    fn sorted(before: Option<Runs>, slots: &[u32], groups: usize, left: Option<&[u64]>) -> Runs {
+        let (mut rows, mut ends) = match before {
+            Some(Runs::Sorted { rows, ends }) => (rows, ends),
+            _ => (Vec::new(), Vec::new()),
+        };
         let mut of = [0_u8; BATCH];
         let of = &mut of[..slots.len()];
         of.iter_mut().zip(slots).for_each(|(group, slot)| *group = *slot as u8);
@@ -83,42 +81,53 @@ impl Runs {
         }
         ends.pop();
         rows.truncate(ends.last().copied().unwrap_or(0));
+        Runs::Sorted { rows, ends }
     }
 
     /// The values of a batch, those of the first group first.
     pub(crate) fn gather<'a, T: ArrowNativeType>(&self, values: &[T], room: &'a mut [T; BATCH]) -> &'a [T] {
-        if let Some(words) = &self.one {
-            let count = pick_set(values, words, room);
-            return &room[..count];
+        match self {
+            Runs::One { kept, .. } => {
+                let count = pick_set(values, kept, room);
+                &room[..count]
+            }
+            Runs::Sorted { rows, .. } => {
+                let room = &mut room[..rows.len()];
+                room.iter_mut().zip(rows).for_each(|(to, row)| *to = values[usize::from(*row)]);
+                room
+            }
         }
-        let room = &mut room[..self.rows.len()];
-        room.iter_mut().zip(&self.rows).for_each(|(to, row)| *to = values[usize::from(*row)]);
-        room
     }
 
     /// Each row of a batch with its group; rows that are left out are not among them.
     pub(crate) fn each_row(&self, mut each: impl FnMut(usize, usize)) {
-        for (word, first) in self.one.iter().flatten().zip((0..).step_by(64)) {
-            let mut left = *word;
-            while left != 0 {
-                each(0, first + left.trailing_zeros() as usize);
-                left &= left - 1;
+        match self {
+            Runs::One { kept, .. } => {
+                let words = kept.iter().zip((0..).step_by(64));
+                words.for_each(|(word, first)| ones(*word).for_each(|place| each(0, first + place)));
             }
-        }
-        for (slot, run) in self.groups().filter(|_| self.one.is_none()) {
-            self.rows[run].iter().for_each(|row| each(slot, usize::from(*row)));
+            Runs::Sorted { rows, .. } => {
+                self.groups().for_each(|(slot, run)| rows[run].iter().for_each(|row| each(slot, usize::from(*row))))
+            }
         }
     }
 
     /// Where there is one group, a bit for each row of the batch that is not left out.
     pub(crate) fn kept(&self) -> Option<&[u64; BATCH / 64]> {
-        self.one.as_ref()
+        match self {
+            Runs::One { kept, .. } => Some(kept),
+            Runs::Sorted { .. } => None,
+        }
     }
 
     /// Each group, and which of the gathered values are its own; groups without a row are left out.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| start..*end).enumerate().filter(|(_, run)| !run.is_empty())
+        let ends = match self {
+            Runs::One { count, .. } => std::slice::from_ref(count),
+            Runs::Sorted { ends, .. } => ends,
+        };
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(ends).map(|(start, end)| start..*end).enumerate().filter(|(_, run)| !run.is_empty())
     }
 }
 
@@ -164,18 +173,11 @@ impl BulkTable {
         if self.slots == 1 {
             // With a single group every base is 0, and always has been.
             self.bases.resize(slots.len(), 0);
-            self.runs = left.map(|left| {
-                let mut runs = self.runs.take().unwrap_or_default();
-                runs.keep(left);
-                runs
-            });
+            self.runs = left.map(Runs::one);
             return;
         }
         let few = self.slots <= FEW_GROUPS.get();
-        self.runs = few.then(|| self.runs.take().unwrap_or_default());
-        if let Some(runs) = &mut self.runs {
-            runs.sort(slots, self.slots, left);
-        }
+        self.runs = few.then(|| Runs::sorted(self.runs.take(), slots, self.slots, left));
         self.bases.clear();
         self.bases.extend(slots.iter().map(|slot| *slot as usize * stride));
     }

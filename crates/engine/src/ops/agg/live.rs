@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 
 use column::NO_ROW;
-use column::kernels::prefetch;
 use column::kernels::{RadixEntry as Entry, radix_sort};
 use formula::Aggregate;
 use graph::{NodeId, Step};
 use rowset::{Before, RowSet};
+use simd::prefetch;
 
 use super::chosen::FirstLast;
 use super::groups::Groups;

@@ -8,7 +8,8 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int64Array};
 use arrow_schema::DataType;
 use column::Chunk;
-use column::kernels::prefetch;
+use column::kernels::ones;
+use simd::prefetch;
 
 use super::accumulators::{Accumulator, slide, slide_on_stacks};
 use super::board::{BATCH, BulkColumn};
@@ -344,12 +345,8 @@ impl<'a> Batch<'a> {
         let Some(nulls) = self.cells.nulls().filter(|nulls| nulls.null_count() > 0) else { return };
         let valid = nulls.inner().slice(self.from, self.slots.len());
         for ((at, slots), valid) in self.slots.chunks(64).enumerate().zip(valid.bit_chunks().iter_padded()) {
-            let mut null = !valid & u64::MAX >> (64 - slots.len()) & self.left.map_or(u64::MAX, |left| left[at]);
-            while null != 0 {
-                let row = null.trailing_zeros() as usize;
-                each(slots[row], 64 * at + row);
-                null &= null - 1;
-            }
+            let null = !valid & u64::MAX >> (64 - slots.len()) & self.left.map_or(u64::MAX, |left| left[at]);
+            ones(null).for_each(|row| each(slots[row], 64 * at + row));
         }
     }
 

@@ -90,9 +90,10 @@ impl Program {
             .map(|kind| Register { lane: Lane::zeros(*kind, capacity), valid: vec![0; capacity / 64], nulls: false })
             .collect();
         let mut output = Output { lane: Lane::with_room(self.output, rows), valid: None };
+        let mut valid = vec![0; capacity / 64];
         for start in (0..rows).step_by(block) {
             let end = rows.min(start + block);
-            self.run_block(leaves, &mut registers, &mut output, start..end, rows)?;
+            self.run_block(leaves, &mut registers, &mut output, &mut valid, start..end, rows)?;
         }
         Ok(output)
     }
@@ -114,6 +115,7 @@ impl Program {
         leaves: &[Leaf],
         registers: &mut [Register],
         output: &mut Output,
+        valid: &mut [u64],
         block: std::ops::Range<usize>,
         total: usize,
     ) -> Result<(), Failed> {
@@ -129,7 +131,6 @@ impl Program {
             out.nulls = finished(ran, instruction, start)?;
             registers[instruction.register] = out;
         }
-        let mut valid = [0; BLOCK / 64];
         let ran = self.with_operands(last, leaves, registers, start, rows, |args| {
             last.op.run(args, output.lane.next_block(rows), &mut valid[..words], rows)
         });

@@ -2,7 +2,7 @@
 
 mod room;
 
-use column::kernels::prefetch;
+use simd::prefetch;
 
 use super::entry::{Entry, Key};
 use crate::keys::search;

@@ -242,7 +242,7 @@ impl Groups {
     pub(crate) fn prefetch(&self, slot: u32) {
         match (&self.picks, &self.counts) {
             (Some(picks), _) => picks.prefetch(slot),
-            (None, Some(counts)) => column::kernels::prefetch(&counts[slot as usize]),
+            (None, Some(counts)) => simd::prefetch(&counts[slot as usize]),
             (None, None) => {}
         }
     }

@@ -1,8 +1,8 @@
 //! Effects of a change of the right side on left rows that were there before the step.
 
 use column::NO_ROW;
-use column::kernels::prefetch;
 use rowset::RowSet;
+use simd::prefetch;
 
 use super::rows::AHEAD;
 use super::{AsofLive, Strategy};

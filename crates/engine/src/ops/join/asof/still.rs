@@ -2,9 +2,10 @@
 //! begins where the last one of its group ended. No timeline is made, and no left row is kept.
 
 use column::NO_ROW;
-use column::kernels::{RadixEntry, prefetch, radix_sort};
+use column::kernels::{RadixEntry, radix_sort};
 use column::keys::NO_SLOT;
 use rowset::RowSet;
+use simd::prefetch;
 
 use super::AsofSpec;
 use super::nearest::Line;
