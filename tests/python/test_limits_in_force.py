@@ -217,7 +217,7 @@ def test_a_connection_begins_with_what_it_may_do(srv):
         assert first.kind == h2.SETTINGS
         told = dict(struct.iter_unpack(">HI", first.payload))
         # Streams, the window of a call, bytes of a frame, bytes of headers.
-        assert told == told | {3: srv.limits["streams"], 4: 4 << 20, 5: 1 << 14, 6: srv.limits["header_list"]}
+        assert told == told | {3: srv.limits["streams"], 4: 4 << 20, 5: 256 << 10, 6: srv.limits["header_list"]}
         assert told.get(1, 4096) <= 4096
         assert told.get(2, 0) == 0
         window = wire.until(lambda each: each.kind == h2.WINDOW_UPDATE)
