@@ -302,7 +302,9 @@ def viewports(seconds: float, many: int) -> None:
         WRONG.append((what, f"{wrong} errors, {len(late)} updates"))
         return
     tell(f"{what}: p99 from the end of a step to the client", f"{part(late, 0.99):.0f} ms", "200 ms")
-    tell("the same, memory of each, without blocks of the tables", f"{(grown - copied) / many / 2**20:.2f} MiB", "1 MiB")
+    tell(
+        "the same, memory of each, without blocks of the tables", f"{(grown - copied) / many / 2**20:.2f} MiB", "1 MiB"
+    )
     tell("the same, blocks of the tables that are copied since somebody reads them", f"{copied / 2**20:.0f} MiB", "")
 
 
