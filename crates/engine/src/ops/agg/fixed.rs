@@ -96,7 +96,7 @@ impl Default for Apart {
 impl Fixed {
     /// The cells of a batch enter their groups.
     pub(crate) fn add_batch(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>, groups: &mut [Counted<ExactSum>]) {
-        self.add(lane, batch.slots, batch.floats(&mut [0.0; BATCH]), groups);
+        self.add(lane, batch.slots, batch.floats(&mut None), groups);
     }
 
     /// Values enter the groups of a batch (of at most [`BATCH`] rows); what units cannot hold goes to `groups`.

@@ -316,25 +316,25 @@ impl<'a> Batch<'a> {
         &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
     }
 
-    /// The cells as doubles, zero where they are null.
-    pub(crate) fn floats(&self, room: &'a mut [f64; BATCH]) -> &'a [f64] {
+    /// The cells as doubles, zero where they are null; `room` is for those of which some are.
+    pub(crate) fn floats(&self, room: &'a mut Option<[f64; BATCH]>) -> &'a [f64] {
         let values = self.values::<Float64Type>();
         if !self.has_nulls() {
             return values;
         }
-        let room = &mut room[..values.len()];
+        let room = &mut room.insert([0.0; BATCH])[..values.len()];
         room.copy_from_slice(values);
         self.each_null(|_, at| room[at] = 0.0);
         room
     }
 
-    /// The cells as 64-bit integers, zero where they are null.
-    pub(crate) fn integers(&self, room: &'a mut [i64; BATCH]) -> &'a [i64] {
+    /// The cells as 64-bit integers, zero where they are null; `room` is for those of which some are.
+    pub(crate) fn integers(&self, room: &'a mut Option<[i64; BATCH]>) -> &'a [i64] {
         let values = self.values::<Int64Type>();
         if !self.has_nulls() {
             return values;
         }
-        let room = &mut room[..values.len()];
+        let room = &mut room.insert([0; BATCH])[..values.len()];
         room.copy_from_slice(values);
         self.each_null(|_, at| room[at] = 0);
         room

@@ -12,7 +12,7 @@ use arrow_schema::DataType;
 use column::Chunk;
 
 use super::accumulators::{Accumulator, Counted, ExactSum, LongSum, Removable, TwoDoubles, UP, WideSum, WrappingSum};
-use super::board::{BATCH, BulkColumn};
+use super::board::BulkColumn;
 use super::fixed::{self, Fixed};
 use super::quickly::{as_they_are, plain_floats, plain_integers, slid_quickly};
 use super::spans::by_difference;
@@ -209,7 +209,7 @@ impl BulkState for PerGroup<Integers> {
     }
 
     fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
-        lane.add(batch.integers(&mut [0; BATCH]));
+        lane.add(batch.integers(&mut None));
         take_nulls(batch, &mut self.groups);
     }
 
@@ -299,7 +299,7 @@ impl BulkState for PerGroup<Means> {
     }
 
     fn add(&mut self, lane: &mut BulkColumn<'_>, batch: &Batch<'_>) {
-        lane.add_wide(batch.integers(&mut [0; BATCH]), self.codec.unsigned);
+        lane.add_wide(batch.integers(&mut None), self.codec.unsigned);
         take_nulls(batch, &mut self.groups);
     }
 
