@@ -26,11 +26,11 @@ use crate::sessions::{Access, Sessions};
 use crate::storage::Storage;
 use crate::tls::Identity;
 
-/// How much a client may send before it is told to go on: of a call, and of a connection.
-const CALL_WINDOW: u32 = 4 << 20;
-const CONNECTION_WINDOW: u32 = 16 << 20;
-/// Bytes of a frame that a peer may send: a read of a socket takes what came of a frame, and no more. By the least that HTTP/2 allows,
-/// 16 KB, an upload is fifty thousand reads of 480 MB.
+/// How many bytes a peer may send before it is told to go on: of a call, and of a connection. A server is a peer of our own client.
+pub(crate) const CALL_WINDOW: u32 = 4 << 20;
+pub(crate) const CONNECTION_WINDOW: u32 = 16 << 20;
+/// How many bytes a frame may have that a peer sends. A socket is read a frame at a time: with the 16 KB that HTTP/2 has by default, an
+/// upload of 480 MB is fifty thousand reads (record 063).
 pub(crate) const FRAME: u32 = 256 << 10;
 /// Connections that wait to be taken in.
 const BACKLOG: u32 = 1024;

@@ -4,6 +4,7 @@ use simd::prefetch;
 
 use super::NO_SLOT;
 use super::store::{Rows, Slots, Store};
+use crate::kernels::bits::ones;
 use crate::sizes::{KEYS_FAR, KEYS_NEAR, KEYS_SHRINK, KEYS_SMALL};
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
@@ -248,12 +249,4 @@ impl Index {
     pub(super) fn allocated(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }
-}
-
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (lowest < BLOCK).then_some(lowest)
-    })
 }

@@ -8,7 +8,6 @@ use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_select::interleave::interleave;
 use hashbrown::HashMap;
 use rowset::RowSet;
-
 use simd::prefetch;
 
 use crate::column::NO_ROW;

@@ -26,7 +26,7 @@ use super::RemoteError;
 use crate::calls::{APPLICATION, CONFIG, FLIGHT};
 use crate::data_messages::DataMessages;
 use crate::frames::{framed, responses};
-use crate::listen::FRAME;
+use crate::listen::{CALL_WINDOW, CONNECTION_WINDOW, FRAME};
 use crate::proto::{Constants, Empty, FieldsChange, FlightData, FlightDescriptor, SchemaResult};
 use crate::sessions::PSK;
 use crate::tls::Trust;
@@ -38,8 +38,6 @@ const CALL: Duration = Duration::from_secs(10);
 const ALIVE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(10));
 /// Bytes of one message.
 const MESSAGE: usize = 256 << 20;
-/// How much a server may send before it is told to go on: of a call, and of a connection.
-const WINDOWS: (u32, u32) = (4 << 20, 16 << 20);
 /// A login is renewed this often, unless the server says how long it lives.
 const RENEWED: Duration = Duration::from_secs(60);
 /// What says for how many milliseconds a login lives.
@@ -258,8 +256,8 @@ where
         .timer(TokioTimer::new())
         .keep_alive_interval(ALIVE.0)
         .keep_alive_timeout(ALIVE.1)
-        .initial_stream_window_size(WINDOWS.0)
-        .initial_connection_window_size(WINDOWS.1)
+        .initial_stream_window_size(CALL_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_frame_size(FRAME)
         .handshake(TokioIo::new(stream))
         .await;

@@ -316,7 +316,7 @@ impl<'a> Batch<'a> {
         &self.cells.as_primitive::<T>().values()[self.from..self.from + self.slots.len()]
     }
 
-    /// The cells as doubles, zero where they are null; `room` is for those of which some are.
+    /// The cells as doubles, zero where they are null. Cells of which some are null are copied into `room`.
     pub(crate) fn floats(&self, room: &'a mut Option<[f64; BATCH]>) -> &'a [f64] {
         let values = self.values::<Float64Type>();
         if !self.has_nulls() {
@@ -328,7 +328,7 @@ impl<'a> Batch<'a> {
         room
     }
 
-    /// The cells as 64-bit integers, zero where they are null; `room` is for those of which some are.
+    /// The cells as 64-bit integers, zero where they are null. Cells of which some are null are copied into `room`.
     pub(crate) fn integers(&self, room: &'a mut Option<[i64; BATCH]>) -> &'a [i64] {
         let values = self.values::<Int64Type>();
         if !self.has_nulls() {
