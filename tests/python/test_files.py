@@ -553,6 +553,73 @@ def test_pushed_filters_equal_filters_on_a_copy(tmp_path: Path, statistics: bool
             assert repr(placed.filter(test).to_dict()) == repr(copy.filter(test).to_dict()), (column, number)
 
 
+@pytest.mark.parametrize("pages", [True, False])
+def test_texts_that_are_codes_equal_texts_of_a_copy(tmp_path: Path, pages: bool) -> None:
+    path = tmp_path / "a.parquet"
+    dice = random.Random(3)
+    n = 150_000
+    modes = ["AIR", "MAIL", "SHIP", "", "REG AIR and a text of more than twelve bytes", "Öl"]
+    table = pa.table(
+        {
+            "few": pa.array(dice.choices(modes, k=n), pa.string()),
+            "gaps": pa.array([None if k % 3 == 0 else modes[k % 5] for k in range(n)], pa.large_string()),
+            "many": pa.array([f"{dice.randrange(9000):04} of nine thousand" for _ in range(n)], pa.string()),
+            # Codes at first, and texts from where the dictionary is full.
+            "mixed": pa.array([f"{k if k % 50_000 > 9_000 else k % 9}" for k in range(n)], pa.string()),
+            "none": pa.array([None] * n, pa.string()),
+            "bytes": pa.array([None if k % 11 == 0 else b"\xff" * (k % 4) for k in range(n)], pa.binary()),
+            "v": pa.array(range(n), pa.int64()),
+        }
+    )
+    pq.write_table(table, path, row_group_size=50_000, write_page_index=pages, dictionary_pagesize_limit=1 << 18)
+    copy = tf.read_parquet(path)
+    tests = [
+        tf.col("few") == "AIR",
+        tf.col("few") != "REG AIR and a text of more than twelve bytes",
+        tf.col("few").is_in(["SHIP", "", "nowhere"]),
+        tf.col("few").str.contains("I"),
+        tf.col("few").str.len_chars() < 4,
+        tf.col("gaps").is_null(),
+        tf.col("gaps") < "MAIL",
+        tf.col("gaps").is_null() | (tf.col("gaps") == "AIR"),
+        tf.col("gaps").fill_null("MAIL") == "MAIL",
+        tf.col("many").str.starts_with("00"),
+        tf.col("many") > "8990",
+        tf.col("mixed") == "7",
+        tf.col("mixed").str.ends_with("77"),
+        tf.col("none").is_null(),
+        tf.col("none") == "AIR",
+        tf.col("bytes") == b"\xff",
+        tf.col("bytes").is_not_null(),
+    ]
+    asked = [(one,) for one in tests] + [
+        (dice.choice(tests), tf.col("v") % 7 < 3, dice.choice(tests)) for _ in range(25)
+    ]
+    for conditions in asked:
+        placed = tf.scan_parquet(path)
+        kept, wanted = placed.filter(*conditions), copy.filter(*conditions)
+        assert kept.to_arrow().equals(wanted.to_arrow()), conditions
+        groups = [
+            one.group_by("few", "gaps").agg(
+                tf.len().alias("n"), tf.col("v").sum().alias("v"), tf.col("many").max().alias("m")
+            )
+            for one in (kept, wanted)
+        ]
+        assert groups[0].to_dicts() == groups[1].to_dicts(), conditions
+        plan = lambda t, of=conditions: t.filter(*of).group_by("gaps").agg(tf.col("mixed").last().alias("x"))  # noqa: E731
+        assert plan(tf.scan_parquet(path)).to_dicts() == plan(copy).to_dicts(), conditions
+        ran = plan(copy).plan.collect(**dict.fromkeys(plan(copy).plan.inputs, tf.scan_parquet(path)))
+        assert ran.to_dicts() == plan(copy).to_dicts(), conditions
+    placed = tf.scan_parquet(path)
+    for make in [
+        lambda t: t.sort("many", "v").head(999),
+        lambda t: t.reverse().filter(tf.col("few") == "Öl").tail(99),
+        lambda t: t.filter(tf.col("v") % 1000 == 1).join(t.select("v", tf.col("gaps").alias("g")), on="v", how="left"),
+        lambda t: t.slice(49_990, 20),
+    ]:
+        assert make(placed).to_arrow().equals(make(copy).to_arrow())
+
+
 def test_operations_over_files_that_stay(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     frame = pl.DataFrame(

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, Int32Array};
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use graph::{Moment, Moved};
 use rowset::RowSet;
 
@@ -14,6 +15,25 @@ use crate::types::kind;
 
 /// Cells as an Arrow array of canonical type.
 pub type Chunk = ArrayRef;
+
+/// Cells as codes: the place of each in an array of values, or null.
+#[derive(Clone, Debug)]
+pub struct Coded {
+    /// One a cell.
+    pub codes: Int32Array,
+    /// Values of canonical type, used or not. Cells of one column over the same values share the array.
+    pub values: Chunk,
+}
+
+impl Coded {
+    /// The cells themselves.
+    ///
+    /// # Panics
+    /// If a code is no place among the values.
+    pub fn cells(&self) -> Result<Chunk, Error> {
+        Ok(take(&self.values, &self.codes as &dyn Array, None)?)
+    }
+}
 
 /// The row key that means "no row": [`Column::take`] returns null for it.
 pub const NO_ROW: u64 = u64::MAX;
@@ -41,6 +61,11 @@ pub trait Column: Send + Sync {
     fn read(&self, rows: &RowSet) -> Result<Chunk, Error>;
     /// One cell per key in the order given; keys may repeat, [`NO_ROW`] gives null.
     fn take(&self, keys: &[u64]) -> Result<Chunk, Error>;
+    /// As [`Column::read`], as codes of values of canonical type, where the cells are stored so and all of these rows have one array
+    /// of values.
+    fn read_coded(&self, _rows: &RowSet) -> Result<Option<Coded>, Error> {
+        Ok(None)
+    }
     /// What is known of its cells without reading them, if it is kept.
     fn zones(&self) -> Option<Arc<Zones>> {
         None

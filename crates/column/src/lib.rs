@@ -15,7 +15,7 @@ pub mod types;
 #[cfg(test)]
 mod tests;
 
-pub use column::{Chunk, Column, ColumnSource, Members, NO_ROW, Nulls, Zones};
+pub use column::{Chunk, Coded, Column, ColumnSource, Members, NO_ROW, Nulls, Zones};
 pub use error::Error;
 pub use kernels::rows::{KeysError, keys_of_rows, matching, rows_of_keys};
 pub use sources::{FlatColumn, RedirectColumn};

@@ -85,6 +85,10 @@ pub(crate) static KEYS_FEW: Size = Size::new("column.KEYS_FEW", 64);
 pub(crate) static KEYS_NEAR: Size = Size::new("column.KEYS_NEAR", 1 << 14);
 /// Up to so many entries a table of keys has room to spare.
 pub(crate) static KEYS_SMALL: Size = Size::new("column.KEYS_SMALL", 1 << 15);
+/// Keys that are looked for in a table of more entries than this are first looked for in a filter of its hashes.
+pub(crate) static KEYS_SEEN: Size = Size::new("column.KEYS_SEEN", 1 << 11);
+/// Rows, in blocks of 64, after which it is seen whether that filter leaves out enough.
+pub(crate) static KEYS_TRIED: Size = Size::at_least("column.KEYS_TRIED", 1 << 12, 64);
 /// A table of keys of more entries than this gets smaller when most keys have left.
 pub(crate) static KEYS_SHRINK: Size = Size::at_least("column.KEYS_SHRINK", 1 << 10, 64);
 /// Beyond so many entries the keys are far too.

@@ -3,9 +3,10 @@
 use simd::prefetch;
 
 use super::NO_SLOT;
+use super::seen::Seen;
 use super::store::{Rows, Slots, Store};
 use crate::kernels::bits::ones;
-use crate::sizes::{KEYS_FAR, KEYS_NEAR, KEYS_SHRINK, KEYS_SMALL};
+use crate::sizes::{KEYS_FAR, KEYS_NEAR, KEYS_SEEN, KEYS_SHRINK, KEYS_SMALL, KEYS_TRIED};
 
 /// Rows whose places are loaded before the first is looked at: their cache misses overlap. In a large
 /// table the next block's are asked for before that; each row is hashed once.
@@ -26,11 +27,13 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     shift: u32,
     len: usize,
+    /// The hashes that stand there, while nobody adds one or takes one out.
+    seen: Option<Seen>,
 }
 
 impl Default for Index {
     fn default() -> Index {
-        Index { entries: vec![EMPTY; 1 << SMALLEST_BITS], shift: 64 - SMALLEST_BITS, len: 0 }
+        Index { entries: vec![EMPTY; 1 << SMALLEST_BITS], shift: 64 - SMALLEST_BITS, len: 0, seen: None }
     }
 }
 
@@ -53,11 +56,19 @@ impl Index {
         slots: &mut Vec<u32>,
     ) {
         slots.reserve(rows.count);
-        let mut block = self.first(store, rows);
-        for start in (0..rows.count).step_by(BLOCK) {
+        let from = self.seen.as_ref().map_or(0, |seen| self.find_seen(seen, store, rows, null, slots));
+        if from == rows.count {
+            return;
+        }
+        let mut block = self.first(store, rows, from);
+        for start in (from..rows.count).step_by(BLOCK) {
             let count = BLOCK.min(rows.count - start);
-            let others = self.load(store, rows, start, &mut block);
+            let (mut others, empty) = self.load(store, rows, start, &mut block);
             slots.extend_from_slice(&block.slots[..count]);
+            if rows.nulls.is_none() {
+                // What has an empty place is not there.
+                others &= !empty;
+            }
             for at in ones(others) {
                 let row = start + at;
                 slots[row] = if rows.is_null(row) {
@@ -69,6 +80,55 @@ impl Index {
         }
     }
 
+    /// Finds rows from the first on, most of which are not there: those that the filter lets pass are looked for. How many rows
+    /// those are, all of them or as many as it took to see that most pass.
+    fn find_seen<Cells: ?Sized>(
+        &self,
+        seen: &Seen,
+        store: &impl Store<Cells>,
+        rows: &Rows<Cells>,
+        null: u32,
+        slots: &mut Vec<u32>,
+    ) -> usize {
+        let (near, tried) = (self.entries.len() <= KEYS_NEAR.get(), KEYS_TRIED.get());
+        let (mut hashes, mut places) = ([0; BLOCK + 1], [0; BLOCK + 1]);
+        let mut passed = 0;
+        for start in (0..rows.count).step_by(BLOCK) {
+            if start == tried && passed > tried / 2 {
+                return start;
+            }
+            let count = BLOCK.min(rows.count - start);
+            let mut many = 0;
+            for at in 0..count {
+                let hash = store.hash(rows.cells, start + at);
+                // Written in any case, and kept if the next one does not take its place.
+                (hashes[many], places[many]) = (hash, start + at);
+                many += usize::from(seen.may_hold(hash));
+            }
+            passed += many;
+            if !near {
+                hashes[..many].iter().for_each(|hash| prefetch(&self.entries[(hash >> self.shift) as usize]));
+            }
+            slots.resize(start + count, NO_SLOT);
+            for (hash, row) in hashes.iter().zip(places).take(many) {
+                slots[row] = self.find_one(*hash, |slot| store.is(slot, rows.cells, row)).1;
+            }
+            if rows.nulls.is_some() {
+                (start..start + count).filter(|row| rows.is_null(*row)).for_each(|row| slots[row] = null);
+            }
+        }
+        rows.count
+    }
+
+    /// Makes ready for so many rows that are looked for while no key comes and none goes.
+    pub(super) fn settle(&mut self, rows: u64) {
+        let is_worth = self.entries.len() > KEYS_SEEN.get() && rows > 2 * self.len as u64;
+        self.seen = is_worth.then(|| {
+            let taken = self.entries.iter().filter(|entry| entry.slot != NO_SLOT);
+            Seen::new(self.len, taken.map(|entry| entry.hash))
+        });
+    }
+
     pub(super) fn insert<Cells: ?Sized>(
         &mut self,
         store: &mut impl Store<Cells>,
@@ -77,12 +137,13 @@ impl Index {
         slots: &mut Vec<u32>,
         created: &mut Vec<u32>,
     ) {
+        self.seen = None;
         slots.reserve(rows.count);
-        let mut block = self.first(store, rows);
+        let mut block = self.first(store, rows, 0);
         for start in (0..rows.count).step_by(BLOCK) {
             let count = BLOCK.min(rows.count - start);
             self.reserve(count);
-            let others = self.load(store, rows, start, &mut block);
+            let (others, _) = self.load(store, rows, start, &mut block);
             slots.extend_from_slice(&block.slots[..count]);
             for at in ones(others) {
                 let (row, hash) = (start + at, block.hashes[at]);
@@ -113,9 +174,9 @@ impl Index {
 
     /// Nothing but the hashes of the first block of rows.
     #[inline(always)]
-    fn first<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>) -> Block {
+    fn first<Cells: ?Sized>(&self, store: &impl Store<Cells>, rows: &Rows<Cells>, start: usize) -> Block {
         let mut block = Block { hashes: [0; 2 * BLOCK], slots: [0; BLOCK], same: [false; BLOCK] };
-        self.hash(store, rows, 0, &mut block);
+        self.hash(store, rows, start, &mut block);
         block
     }
 
@@ -135,7 +196,8 @@ impl Index {
     }
 
     /// What the places of a block of rows hold, whose hashes are known: the loads do not wait for one another, and
-    /// those of the block after it are on their way. Bits of the rows whose key is not there, or null.
+    /// those of the block after it are on their way. Bits of the rows whose key is not there, or null; bits of those whose place is
+    /// empty.
     #[inline(always)]
     fn load<Cells: ?Sized>(
         &self,
@@ -143,7 +205,7 @@ impl Index {
         rows: &Rows<Cells>,
         start: usize,
         block: &mut Block,
-    ) -> u64 {
+    ) -> (u64, u64) {
         let count = BLOCK.min(rows.count - start);
         block.hashes.copy_within(BLOCK.., 0);
         self.hash(store, rows, start + count, block);
@@ -162,7 +224,8 @@ impl Index {
         if rows.nulls.is_some() {
             same.iter_mut().enumerate().for_each(|(at, same)| *same &= !rows.is_null(start + at));
         }
-        same.iter().enumerate().fold(0, |others, (at, same)| others | u64::from(!same) << at)
+        let bits = |of: &dyn Fn(usize) -> bool| (0..count).fold(0, |bits, at| bits | u64::from(of(at)) << at);
+        (bits(&|at| !same[at]), bits(&|at| slots[at] == NO_SLOT))
     }
 
     /// The place of the key with this hash and its slot; if there is none, [`NO_SLOT`] and the place it would have.
@@ -181,6 +244,7 @@ impl Index {
 
     /// Takes out the entry of a slot; false if it is not there.
     pub(super) fn remove(&mut self, hash: u64, slot: u32) -> bool {
+        self.seen = None;
         let mask = self.entries.len() - 1;
         let mut hole = (hash >> self.shift) as usize;
         while self.entries[hole].slot != slot {
@@ -238,6 +302,7 @@ impl Index {
 
     /// Takes hashes that are all different, and their slots.
     pub(super) fn refill(&mut self, hashes: impl Iterator<Item = (u64, u32)> + Clone) {
+        self.seen = None;
         self.reserve(hashes.clone().count());
         for (hash, slot) in hashes {
             let (place, _) = self.find_one(hash, |_| false);
@@ -247,6 +312,6 @@ impl Index {
     }
 
     pub(super) fn allocated(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.entries.capacity() * size_of::<Entry>() + self.seen.as_ref().map_or(0, Seen::allocated)
     }
 }

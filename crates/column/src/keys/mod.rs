@@ -15,6 +15,7 @@ mod index;
 mod narrow;
 mod packing;
 mod places;
+mod seen;
 mod store;
 mod texts;
 mod tuples;
@@ -225,6 +226,12 @@ impl KeyTable {
         // A key that cannot be kept is a key that is not there.
         slots.clear();
         slots.resize(keys.first().map_or(0, |column| column.len()), NO_SLOT);
+    }
+
+    /// Makes ready for so many rows that are looked for while no key comes and none goes: most of those whose keys are not there are
+    /// told at a glance.
+    pub fn settle(&mut self, rows: u64) {
+        self.places.settle(rows);
     }
 
     fn find_in_shape(&self, keys: &[ArrayRef], slots: &mut Vec<u32>) -> Result<(), Error> {

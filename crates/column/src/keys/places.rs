@@ -22,6 +22,11 @@ impl Places {
         }
     }
 
+    /// Makes ready for so many rows that are looked for while no key comes and none goes.
+    pub(super) fn settle(&mut self, rows: u64) {
+        self.index.settle(rows);
+    }
+
     /// As [`Places::find`]; new keys are kept, and `created` gets their rows.
     pub(super) fn insert<Cells: ?Sized>(
         &mut self,

@@ -104,7 +104,10 @@ fn text(keys: &[ArrayRef], row: usize) -> String {
 }
 
 fn against_a_map(types: &[DataType]) {
-    against_a_map_of(types, &mut Draw { state: types.len() as u64, values: 40 }, 60);
+    for seed in 0..3 {
+        let scope = limits::Scope::drawn(seed);
+        scope.enter(|| against_a_map_of(types, &mut Draw { state: types.len() as u64 + seed, values: 40 }, 60));
+    }
 }
 
 fn against_a_map_of(types: &[DataType], draw: &mut Draw, rounds: u32) {
@@ -114,6 +117,9 @@ fn against_a_map_of(types: &[DataType], draw: &mut Draw, rounds: u32) {
     for round in 0..rounds {
         let rows = draw.next(150) as usize;
         let keys: Vec<ArrayRef> = types.iter().map(|data_type| draw.column(data_type, rows)).collect();
+        if draw.next(2) == 0 {
+            table.settle([0, 10, 1 << 20][draw.next(3) as usize]);
+        }
         table.find(&keys, &mut slots);
         let expected: Vec<u32> =
             (0..rows).map(|row| model.get(&text(&keys, row)).copied().unwrap_or(NO_SLOT)).collect();
@@ -207,7 +213,8 @@ fn random_columns_of_all_types() {
                 })
                 .collect();
         draw.values = [3, 12, 40, 1000][draw.next(4) as usize];
-        against_a_map_of(&chosen, &mut draw, 20);
+        let scope = limits::Scope::drawn(u64::from(round));
+        scope.enter(|| against_a_map_of(&chosen, &mut draw, 20));
     }
 }
 

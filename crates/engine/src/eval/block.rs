@@ -12,9 +12,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::UInt32Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use column::kernels::gather_rows;
-use column::{Chunk, Column, ColumnSource};
+use column::{Chunk, Coded, Column, ColumnSource};
 use rowset::RowSet;
 
 use crate::error::Error;
@@ -96,7 +98,25 @@ fn bits(places: &[u32], len: usize) -> BooleanBuffer {
 struct Cells {
     source: usize,
     picks: usize,
-    chunk: Chunk,
+    held: Held,
+}
+
+enum Held {
+    Plain(Chunk),
+    Coded(Coded),
+}
+
+impl Held {
+    fn pick(&mut self, pick: &Pick) -> Result<(), Error> {
+        match self {
+            Held::Plain(cells) => *cells = pick.cells(cells)?,
+            Held::Coded(coded) => {
+                let codes = pick.cells(&(Arc::new(coded.codes.clone()) as Chunk))?;
+                coded.codes = codes.as_primitive::<Int32Type>().clone();
+            }
+        }
+        Ok(())
+    }
 }
 
 fn address(source: &Arc<dyn ColumnSource>) -> usize {
@@ -119,9 +139,17 @@ impl Block {
         if self.len == 0 {
             return Ok(());
         }
-        let cells = predicate.inputs().iter().map(|column| self.column(view, *column));
-        let cells = cells.collect::<Result<Vec<Chunk>, Error>>()?;
-        let mask = predicate.mask_of_batch(&cells, &self.all, self.len)?;
+        let coded = match predicate.of_values() {
+            Some(column) => self.coded(view.source(column), view.column(column)?.as_ref())?,
+            None => None,
+        };
+        let mask = match coded.and_then(|coded| predicate.mask_of_codes(&coded)) {
+            Some(mask) => mask,
+            None => {
+                let cells = predicate.inputs().iter().map(|column| self.column(view, *column));
+                predicate.mask_of_batch(&cells.collect::<Result<Vec<Chunk>, Error>>()?, &self.all, self.len)?
+            }
+        };
         let left = match self.left.take() {
             Some(left) => &left & &mask,
             None => mask,
@@ -194,27 +222,72 @@ impl Block {
         pinned: impl FnOnce() -> Result<Arc<dyn Column>, Error>,
         view: &View,
     ) -> Result<Chunk, Error> {
-        let address = address(source);
-        if let Some(known) = self.cells.iter_mut().find(|known| known.source == address) {
-            for pick in &self.picks[known.picks..] {
-                known.chunk = pick.cells(&known.chunk)?;
-            }
-            known.picks = self.picks.len();
-            return Ok(known.chunk.clone());
+        if let Some(at) = self.known(source)? {
+            let cells = match &self.cells[at].held {
+                Held::Plain(cells) => return Ok(cells.clone()),
+                Held::Coded(coded) => coded.cells()?,
+            };
+            self.cells[at].held = Held::Plain(cells.clone());
+            return Ok(cells);
         }
         let computed = source.as_any().downcast_ref::<ComputedSource>().filter(|_| self.inline);
         let chunk = match computed.map(ComputedSource::parts).filter(|(of, _)| !of.needs_context()) {
             Some((expression, sources)) => self.computed(expression, sources, view)?,
             None => {
-                let cells = pinned()?.read(&self.all)?;
+                let column = pinned()?;
+                // Of rows that were picked no others are made cells.
+                if self.picked.is_some()
+                    && let Some(coded) = self.coded(source, column.as_ref())?
+                {
+                    let cells = coded.cells()?;
+                    self.hold(source, Held::Plain(cells.clone()));
+                    return Ok(cells);
+                }
+                let cells = column.read(&self.all)?;
                 match &self.picked {
                     Some(picked) => picked.cells(&cells)?,
                     None => cells,
                 }
             }
         };
-        self.cells.push(Cells { source: address, picks: self.picks.len(), chunk: chunk.clone() });
+        self.hold(source, Held::Plain(chunk.clone()));
         Ok(chunk)
+    }
+
+    /// The cells of a column of the table as codes of the rows that were picked, where they are codes.
+    fn coded(&mut self, source: &Arc<dyn ColumnSource>, column: &dyn Column) -> Result<Option<Coded>, Error> {
+        if let Some(at) = self.known(source)? {
+            return Ok(match &self.cells[at].held {
+                Held::Plain(_) => None,
+                Held::Coded(coded) => Some(coded.clone()),
+            });
+        }
+        let Some(coded) = column.read_coded(&self.all)? else { return Ok(None) };
+        let mut held = Held::Coded(coded);
+        if let Some(picked) = &self.picked {
+            held.pick(picked)?;
+        }
+        self.hold(source, held);
+        self.coded(source, column)
+    }
+
+    /// Where cells of a column are held, of the rows that are evaluated.
+    fn known(&mut self, source: &Arc<dyn ColumnSource>) -> Result<Option<usize>, Error> {
+        let address = address(source);
+        let Some(at) = self.cells.iter().position(|known| known.source == address) else { return Ok(None) };
+        let known = &mut self.cells[at];
+        for pick in &self.picks[known.picks..] {
+            known.held.pick(pick)?;
+        }
+        known.picks = self.picks.len();
+        Ok(Some(at))
+    }
+
+    /// Holds the cells of a column, of the rows that are evaluated.
+    fn hold(&mut self, source: &Arc<dyn ColumnSource>, held: Held) {
+        let source = address(source);
+        self.cells.retain(|known| known.source != source);
+        self.cells.push(Cells { source, picks: self.picks.len(), held });
     }
 
     fn computed(

@@ -10,4 +10,5 @@ pub(crate) mod evaluator;
 pub(crate) mod lists;
 pub(crate) mod schedule;
 pub(crate) mod selection;
+pub(crate) mod verdicts;
 pub(crate) mod zones;

@@ -5,20 +5,24 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::column::kernels::gather_parts;
+use ::column::kernels::{gather_parts, gather_rows};
 use ::column::types::{canonical, width};
-use ::column::{Chunk, Column, ColumnSource, Error as ColumnError, FlatColumn, NO_ROW, Zones};
+use ::column::{Chunk, Coded, Column, ColumnSource, Error as ColumnError, NO_ROW, Zones};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
+use arrow_select::take::take;
 use graph::{Moment, Moved, lock};
 use rowset::RowSet;
 
 use super::blooms::Blooms;
 use super::decoder::{Decoder, whole};
+use super::flat::Codes;
 use super::zones::{Segment, Told, segments};
 use super::{ParquetFile, judged};
 use crate::error::Error;
@@ -338,7 +342,7 @@ impl Inner {
         let of = &self.files[file];
         let place = of.places[self.number];
         let Some(page) = segment.page else {
-            return Ok(vec![sound(of, &whole(of, place, group, segment.rows)?, segment.rows)?]);
+            return Ok(vec![self.sound(of, whole(of, place, group, segment.rows)?, segment.rows)?]);
         };
         let chunk = (self.number, file, group);
         let mut decoder = match self.cache.resume(chunk, page) {
@@ -347,12 +351,57 @@ impl Inner {
         };
         let mut pages = Vec::with_capacity(last - first + 1);
         for (at, of_page) in self.segments[first..=last].iter().enumerate() {
-            pages.push(sound(of, &decoder.page(of, page + at)?, of_page.segment.rows)?);
+            pages.push(self.sound(of, decoder.page(of, page + at)?, of_page.segment.rows)?);
         }
         if last + 1 < self.segments.len() && self.group(last + 1) == (file, group) {
             self.cache.park(chunk, decoder);
         }
         Ok(pages)
+    }
+
+    /// The cells of a page, looked at.
+    fn sound(&self, file: &ParquetFile, cells: ArrayRef, rows: usize) -> Result<ArrayRef, Error> {
+        // The decoder looked at codes and their values.
+        let cells = if self.codes(&cells).is_some() { cells } else { judged(&file.path, &cells)? };
+        match cells.len() == rows {
+            true => Ok(cells),
+            false => Err(Error::broken(&file.path, "a page has not as many cells as it says")),
+        }
+    }
+
+    /// The codes of a page that is kept so.
+    fn codes<'a>(&self, page: &'a ArrayRef) -> Option<&'a Codes> {
+        match self.canonical {
+            DataType::Utf8View | DataType::BinaryView => page.as_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// The cells of part of a page.
+    fn cells(&self, part: ArrayRef) -> Result<Chunk, ColumnError> {
+        match self.codes(&part) {
+            Some(coded) => Ok(take(coded.values(), coded.keys(), None)?),
+            None => Ok(part),
+        }
+    }
+
+    /// The cells of some rows of a page, of which the first is that of key `start`.
+    fn gathered(&self, page: &ArrayRef, start: u64, rows: &RowSet) -> Result<Chunk, ColumnError> {
+        if let Some(span) = rows.as_span() {
+            return self.cells(page.slice((span.first - start) as usize, span.len() as usize));
+        }
+        let Some(coded) = self.codes(page) else { return gather_rows(page, start, rows) };
+        let keys = gather_rows(&(Arc::new(coded.keys().clone()) as ArrayRef), start, rows)?;
+        Ok(take(coded.values(), &keys, None)?)
+    }
+
+    /// Cells one after the other.
+    fn joined(&self, parts: &[Chunk]) -> Result<Chunk, ColumnError> {
+        match parts {
+            [] => Ok(new_empty_array(&self.canonical)),
+            [one] => Ok(one.clone()),
+            many => Ok(concat(&many.iter().map(|part| part.as_ref()).collect::<Vec<_>>())?),
+        }
     }
 
     /// The segment that holds a key.
@@ -403,15 +452,6 @@ fn is_scattered(rows: &RowSet) -> bool {
     rows.spans().take(64).count() == 64
 }
 
-/// The cells of a page, looked at.
-fn sound(file: &ParquetFile, cells: &ArrayRef, rows: usize) -> Result<ArrayRef, Error> {
-    let cells = judged(&file.path, cells)?;
-    match cells.len() == rows {
-        true => Ok(cells),
-        false => Err(Error::broken(&file.path, "a page has not as many cells as it says")),
-    }
-}
-
 /// Bytes of memory of pages. What several of them share, as the texts of a dictionary, counts once.
 fn memory_of(pages: &[ArrayRef]) -> usize {
     fn add(data: &ArrayData, seen: &mut HashSet<*const u8>) -> usize {
@@ -451,14 +491,41 @@ impl Column for FileColumn {
     fn read(&self, rows: &RowSet) -> Result<Chunk, ColumnError> {
         if is_scattered(rows) {
             limits::ask_rows(rows.len(), width(&self.0.canonical))?;
-            return gather_parts(&self.0.touched(rows)?);
+            let touched = self.0.touched(rows)?;
+            if !touched.iter().any(|(page, ..)| self.0.codes(page).is_some()) {
+                return gather_parts(&touched);
+            }
+            let parts = touched.iter().map(|(page, start, own)| self.0.gathered(page, *start, own));
+            return self.0.joined(&parts.collect::<Result<Vec<_>, _>>()?);
         }
-        let slices = self.0.slices(rows)?;
-        match &slices[..] {
-            [] => Ok(new_empty_array(&self.0.canonical)),
-            [one] => Ok(one.clone()),
-            many => Ok(concat(&many.iter().map(|slice| slice.as_ref()).collect::<Vec<_>>())?),
+        self.0.joined(&self.pieces(rows)?)
+    }
+
+    fn read_coded(&self, rows: &RowSet) -> Result<Option<Coded>, ColumnError> {
+        let inner = &*self.0;
+        if !matches!(inner.canonical, DataType::Utf8View | DataType::BinaryView) || rows.is_empty() {
+            return Ok(None);
         }
+        let parts: Vec<(ArrayRef, u64, RowSet)> = match is_scattered(rows) {
+            true => inner.touched(rows)?,
+            false => {
+                inner.slices(rows)?.into_iter().map(|part| (part.clone(), 0, RowSet::flat(part.len() as u64))).collect()
+            }
+        };
+        let coded: Option<Vec<&Codes>> = parts.iter().map(|(page, ..)| inner.codes(page)).collect();
+        let Some(coded) = coded.filter(|all| all.windows(2).all(|two| Arc::ptr_eq(two[0].values(), two[1].values())))
+        else {
+            return Ok(None);
+        };
+        if let ([coded], [(.., rows)]) = (&coded[..], &parts[..])
+            && rows.len() == coded.len() as u64
+        {
+            return Ok(Some(Coded { codes: coded.keys().clone(), values: coded.values().clone() }));
+        }
+        let keys = |coded: &Codes| Arc::new(coded.keys().clone()) as ArrayRef;
+        let codes = parts.iter().zip(&coded).map(|((_, start, own), coded)| (keys(coded), *start, own.clone()));
+        let codes = gather_parts(&codes.collect::<Vec<_>>())?;
+        Ok(Some(Coded { codes: codes.as_primitive::<Int32Type>().clone(), values: coded[0].values().clone() }))
     }
 
     fn take(&self, keys: &[u64]) -> Result<Chunk, ColumnError> {
@@ -492,8 +559,26 @@ impl Column for FileColumn {
         picks.iter_mut().for_each(|(at, _)| *at = places.get(*at).copied().unwrap_or(0));
         let null = new_null_array(&inner.canonical, 1);
         let pages = inner.pages(&wanted)?;
-        let pages: Vec<&dyn Array> = std::iter::once(&null).chain(&pages).map(|page| page.as_ref()).collect();
-        Ok(interleave(&pages, &picks)?)
+        let mut arrays: Vec<&dyn Array> = vec![null.as_ref()];
+        // Of codes the values are picked, which many pages share.
+        let mut of_page: Vec<(usize, Option<&Codes>)> = vec![(0, None)];
+        for page in &pages {
+            let coded = inner.codes(page);
+            let array = coded.map_or(page, Codes::values).as_ref();
+            let known = arrays.iter().rposition(|known| std::ptr::addr_eq(*known, array));
+            of_page.push((known.unwrap_or(arrays.len()), coded));
+            if known.is_none() {
+                arrays.push(array);
+            }
+        }
+        for (page, row) in &mut picks {
+            let (at, coded) = of_page[*page];
+            (*page, *row) = match coded {
+                None => (at, *row),
+                Some(coded) => coded.key(*row).map_or((0, 0), |code| (at, code)),
+            };
+        }
+        Ok(interleave(&arrays, &picks)?)
     }
 
     fn starts(&self) -> &[u64] {
@@ -502,11 +587,11 @@ impl Column for FileColumn {
 
     fn pieces(&self, rows: &RowSet) -> Result<Vec<Chunk>, ColumnError> {
         // Few spans are slices of their pages; the rows of many are gathered, page by page.
+        let inner = &*self.0;
         if !is_scattered(rows) {
-            return self.0.slices(rows);
+            return inner.slices(rows)?.into_iter().map(|slice| inner.cells(slice)).collect();
         }
-        let touched = self.0.touched(rows)?;
-        touched.into_iter().map(|(page, start, own)| FlatColumn::at_keys(vec![page], start)?.read(&own)).collect()
+        inner.touched(rows)?.iter().map(|(page, start, own)| inner.gathered(page, *start, own)).collect()
     }
 
     fn zones(&self) -> Option<Arc<Zones>> {

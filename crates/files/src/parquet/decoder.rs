@@ -1,7 +1,11 @@
-//! Decoders of one column of one row group: page after page, as they are asked for, with one dictionary.
+//! Decoders of one column of one row group: page after page, as they are asked for, with one dictionary. Most are ours (see [`Flat`]);
+//! the crate's take what those do not understand.
 //!
 //!   pages      0 1 2 3 4 5 6        1, 2 and 5 are asked for: 0, 3 and 4 are neither read nor unpacked
 //!   decoder    d 1 2     5          the dictionary is read once, with the first page that needs it
+//!
+//! Texts that are all stored as codes of the row group's dictionary stay codes: they are a quarter of the bytes, and what is asked of
+//! each text is asked of the dictionary once. The arrays of one decoder share their values.
 //!
 //! The reader of the crate `parquet` reads on until it has as many rows as it shall; here it is told that there are no pages but the
 //! next one, and told otherwise when another is wanted.
@@ -15,22 +19,31 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::ParquetFile;
+use super::flat::Flat;
 use super::reader::{Placed, guarded};
 use super::zones::leaves;
 use crate::error::Error;
 
 /// Decodes pages of a column of a row group, in order.
 pub(super) struct Decoder {
-    reader: ParquetRecordBatchReader,
+    place: usize,
+    group: usize,
+    reader: Reader,
     asked: Arc<Asked>,
     /// After the last page that was decoded.
     next: usize,
     /// About as many bytes does it hold: its dictionary and a page.
     bytes: usize,
+}
+
+enum Reader {
+    Flat(Flat, Pages),
+    Other(ParquetRecordBatchReader),
 }
 
 /// One after the number of the page that may be read; 0 for none.
@@ -40,26 +53,21 @@ struct Asked(AtomicUsize);
 impl Decoder {
     /// Of a column of one leaf, whose pages the file's index names.
     pub(super) fn open(file: &ParquetFile, place: usize, group: usize) -> Result<Decoder, Error> {
-        let metadata = file.metadata.metadata();
-        let chunk =
-            Chunk { file, group, leaf: leaves(file, place).first().copied().unwrap_or(0), asked: Arc::default() };
+        let chunk = Chunk::of(file, place, group);
         guarded(&file.path, || {
-            let schema = file.metadata.parquet_schema();
-            let mask = ProjectionMask::roots(schema, [place]);
-            let levels = parquet_to_arrow_field_levels(schema, mask, Some(file.metadata.schema().fields()))?;
             let locations = chunk.locations()?;
-            let starts = locations.iter().map(|page| usize::try_from(page.first_row_index).unwrap_or(0));
-            let ends = starts.clone().skip(1).chain([chunk.num_rows()]);
-            let most = starts.zip(ends).map(|(start, end)| end.saturating_sub(start)).max().unwrap_or(0);
-            let reader = ParquetRecordBatchReader::try_new_with_row_groups(&levels, &chunk, most, None)?;
-            let told = metadata.row_group(group).column(chunk.leaf);
+            let reader = match Flat::of(file, place, group, chunk.leaf) {
+                Some(flat) => Reader::Flat(flat, chunk.pages()?),
+                None => Reader::Other(chunk.reader(place, &locations)?),
+            };
+            let told = file.metadata.metadata().row_group(group).column(chunk.leaf);
             let size = |bytes: i64| usize::try_from(bytes).unwrap_or(0);
             let packed = size(told.compressed_size()).max(1);
             let dictionary =
                 size(locations.first().map_or(0, |first| first.offset)).saturating_sub(told.byte_range().0 as usize);
             let unpacked = size(told.uncompressed_size());
             let bytes = (unpacked / packed + 1).saturating_mul(dictionary) + unpacked / locations.len().max(1);
-            Ok(Decoder { reader, asked: chunk.asked.clone(), next: 0, bytes })
+            Ok(Decoder { place, group, reader, asked: chunk.asked.clone(), next: 0, bytes })
         })
     }
 
@@ -77,16 +85,36 @@ impl Decoder {
     pub(super) fn page(&mut self, file: &ParquetFile, page: usize) -> Result<ArrayRef, Error> {
         self.asked.0.store(page + 1, Ordering::Relaxed);
         self.next = page + 1;
-        let batch = guarded(&file.path, || self.reader.next().transpose().map_err(ParquetError::from))?;
-        match batch {
-            Some(batch) if batch.num_columns() == 1 => Ok(batch.column(0).clone()),
-            _ => Err(Error::broken(&file.path, "a page that its index names is not there")),
+        if let Reader::Flat(flat, pages) = &mut self.reader {
+            if let Some(cells) = guarded(&file.path, || flat.next(pages))? {
+                return Ok(cells);
+            }
+            let chunk = Chunk::of(file, self.place, self.group);
+            chunk.asked.0.store(page + 1, Ordering::Relaxed);
+            self.asked = chunk.asked.clone();
+            self.reader = Reader::Other(guarded(&file.path, || chunk.reader(self.place, &chunk.locations()?))?);
         }
+        let Reader::Other(reader) = &mut self.reader else { return Err(no_page(file)) };
+        let batch = guarded(&file.path, || reader.next().transpose().map_err(ParquetError::from))?;
+        batch.filter(|batch| batch.num_columns() == 1).map(|batch| batch.column(0).clone()).ok_or_else(|| no_page(file))
     }
+}
+
+fn no_page(file: &ParquetFile) -> Error {
+    Error::broken(&file.path, "a page that its index names is not there")
 }
 
 /// The cells of a column of a row group, of which no page is known.
 pub(super) fn whole(file: &ParquetFile, place: usize, group: usize, rows: usize) -> Result<ArrayRef, Error> {
+    let flat = match leaves(file, place)[..] {
+        [leaf] => Flat::of(file, place, group, leaf),
+        _ => None,
+    };
+    if let Some(flat) = flat
+        && let Some(cells) = all_pages(file, flat, Chunk::of(file, place, group), rows)?
+    {
+        return Ok(cells);
+    }
     let arrays: Vec<ArrayRef> = guarded(&file.path, || {
         let reader = file.builder(&[place]).with_row_groups(vec![group]).with_batch_size(rows).build()?;
         reader.map(|batch| Ok(batch?.column(0).clone())).collect::<Result<_, ParquetError>>()
@@ -95,6 +123,21 @@ pub(super) fn whole(file: &ParquetFile, place: usize, group: usize, rows: usize)
         [one] => Ok(one.clone()),
         many => concat(&many.iter().map(|array| array.as_ref()).collect::<Vec<_>>())
             .map_err(|error| Error::broken(&file.path, error)),
+    }
+}
+
+/// The cells of all pages, one after the other, where all are understood.
+fn all_pages(file: &ParquetFile, mut flat: Flat, chunk: Chunk, rows: usize) -> Result<Option<ArrayRef>, Error> {
+    let mut pages = guarded(&file.path, || chunk.unnamed_pages())?;
+    let (mut cells, mut so_far): (Vec<ArrayRef>, usize) = (Vec::new(), 0);
+    while so_far < rows {
+        let Some(page) = guarded(&file.path, || flat.next(&mut pages))? else { return Ok(None) };
+        so_far += page.len();
+        cells.push(page);
+    }
+    match &cells[..] {
+        [one] => Ok(Some(one.clone())),
+        many => Ok(concat(&many.iter().map(|array| array.as_ref()).collect::<Vec<_>>()).ok()),
     }
 }
 
@@ -107,7 +150,41 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    fn locations(&self) -> ParquetResult<Vec<parquet::file::page_index::offset_index::PageLocation>> {
+    /// Of a column of one leaf; no page is asked for.
+    fn of(file: &ParquetFile, place: usize, group: usize) -> Chunk<'_> {
+        Chunk { file, group, leaf: leaves(file, place).first().copied().unwrap_or(0), asked: Arc::default() }
+    }
+
+    /// The crate's decoder of its pages.
+    fn reader(&self, place: usize, locations: &[PageLocation]) -> ParquetResult<ParquetRecordBatchReader> {
+        let schema = self.file.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, [place]);
+        let levels = parquet_to_arrow_field_levels(schema, mask, Some(self.file.metadata.schema().fields()))?;
+        let starts = locations.iter().map(|page| usize::try_from(page.first_row_index).unwrap_or(0));
+        let ends = starts.clone().skip(1).chain([self.num_rows()]);
+        let most = starts.zip(ends).map(|(start, end)| end.saturating_sub(start)).max().unwrap_or(0);
+        ParquetRecordBatchReader::try_new_with_row_groups(&levels, self, most, None)
+    }
+
+    /// The page that is asked for.
+    fn pages(&self) -> ParquetResult<Pages> {
+        let (file, told) = self.placed();
+        let pages = SerializedPageReader::new(file, told, self.num_rows(), Some(self.locations()?))?;
+        Ok(Pages { pages, asked: self.asked.clone(), at: 0 })
+    }
+
+    /// All pages, of which the file's index does not tell.
+    fn unnamed_pages(&self) -> ParquetResult<SerializedPageReader<Placed>> {
+        let (file, told) = self.placed();
+        SerializedPageReader::new(file, told, self.num_rows(), None)
+    }
+
+    fn placed(&self) -> (Arc<Placed>, &ColumnChunkMetaData) {
+        let told = self.metadata().row_group(self.group).column(self.leaf);
+        (Arc::new(self.file.placed.clone()), told)
+    }
+
+    fn locations(&self) -> ParquetResult<Vec<PageLocation>> {
         let index = self.metadata().page_index();
         let locations = index.and_then(|index| index.page_locations(self.group, self.leaf));
         let locations = locations.ok_or_else(|| ParquetError::General("its pages are not named".to_owned()))?;
@@ -120,11 +197,8 @@ impl RowGroups for Chunk<'_> {
         usize::try_from(self.metadata().row_group(self.group).num_rows()).unwrap_or(0)
     }
 
-    fn column_chunks(&self, leaf: usize) -> ParquetResult<Box<dyn PageIterator>> {
-        let told = self.metadata().row_group(self.group).column(leaf);
-        let file = Arc::new(self.file.placed.clone());
-        let pages = SerializedPageReader::new(file, told, self.num_rows(), Some(self.locations()?))?;
-        Ok(Box::new(Once(Some(Pages { pages, asked: self.asked.clone(), at: 0 }))))
+    fn column_chunks(&self, _leaf: usize) -> ParquetResult<Box<dyn PageIterator>> {
+        Ok(Box::new(Once(Some(self.pages()?))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {

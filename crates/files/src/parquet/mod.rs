@@ -3,6 +3,8 @@
 mod blooms;
 mod column;
 mod decoder;
+mod flat;
+mod hybrid;
 mod reader;
 #[cfg(test)]
 mod tests;

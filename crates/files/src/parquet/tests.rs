@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ::column::Column;
+use ::column::{Column, NO_ROW};
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -80,6 +81,31 @@ impl Scanned {
             }
         }
     }
+}
+
+#[test]
+fn texts_of_a_dictionary_are_codes_that_share_it() {
+    let scanned = Scanned::new(1, 1 << 30);
+    let coded = |rows: &RowSet| scanned.column.read_coded(rows).unwrap();
+    let scattered = RowSet::from_sorted_keys(&(0..GROUP).step_by(7).collect::<Vec<_>>());
+    let pages = RowSet::range(PAGE / 2, 3 * PAGE);
+    let mut values: Vec<ArrayRef> = Vec::new();
+    for rows in [&RowSet::range(0, 9), &pages, &scattered, &RowSet::range(GROUP - 1, GROUP - 1)] {
+        let coded = coded(rows).unwrap();
+        assert_eq!(&coded.cells().unwrap(), &scanned.column.read(rows).unwrap());
+        assert_eq!(&coded.cells().unwrap(), &scanned.column.take(&rows.to_vec()).unwrap());
+        values.push(coded.values);
+    }
+    assert!(values.iter().all(|one| Arc::ptr_eq(one, &values[0])));
+    // Two row groups have two dictionaries, and numbers have none that is told of.
+    assert!(coded(&RowSet::range(GROUP - 1, GROUP)).is_none());
+    assert!(coded(&RowSet::new()).is_none());
+    assert!(Scanned::new(0, 1 << 30).column.read_coded(&pages).unwrap().is_none());
+    let keys = [GROUP, 5, NO_ROW, 5, ROWS - 1, ROWS];
+    let taken = scanned.column.take(&keys).unwrap();
+    let text = |row| format!("the text of number {}", number(row));
+    let wanted = [Some(text(GROUP)), Some(text(5)), None, Some(text(5)), Some(text(ROWS - 1)), None];
+    assert_eq!(taken.as_string_view(), &StringViewArray::from_iter(wanted));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicI64;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_schema::{DataType, Field};
-use column::Chunk;
+use column::{Chunk, Coded};
 use formula::context::Dependencies;
 use formula::{Bound, ColumnName, Expr};
 use rowset::RowSet;
@@ -18,6 +18,7 @@ use self::piece::Piece;
 use crate::error::Error;
 use crate::eval::call::Call;
 use crate::eval::schedule::{ExecutionOrder, Scheduled, run_ordered};
+use crate::eval::verdicts::Verdicts;
 use crate::row_errors::RowErrors;
 use crate::sizes::{HOST_ARRAY_ROWS, HOST_ROWS, LARGE_SLICE_ROWS, SLICE_ROWS};
 use crate::table::handle::Table;
@@ -45,6 +46,7 @@ pub struct Evaluator {
     order: ExecutionOrder,
     /// The start of the step, for what depends on the clock.
     now: AtomicI64,
+    verdicts: Verdicts,
 }
 
 impl std::fmt::Debug for Evaluator {
@@ -98,6 +100,7 @@ impl Evaluator {
             reach,
             order: ExecutionOrder::default(),
             now: AtomicI64::new(0),
+            verdicts: Verdicts::default(),
         })
     }
 
@@ -248,6 +251,21 @@ impl Evaluator {
         !self.needs_context() && !self.calls_host() && !self.is_ordered() && self.row_errors.is_none() && !self.computes
     }
 
+    /// The only column that it reads, where it may be evaluated over values that no row has.
+    pub(crate) fn of_values(&self) -> Option<usize> {
+        let free = self.is_total() && self.is_by_batch() && !self.reach.clock;
+        match self.inputs() {
+            [column] if free => Some(*column),
+            _ => None,
+        }
+    }
+
+    /// As [`Evaluator::mask_of_batch`], of cells that are codes, of a predicate with [`Evaluator::of_values`]. None where the
+    /// values are too many.
+    pub(crate) fn mask_of_codes(&self, coded: &Coded) -> Option<BooleanBuffer> {
+        self.verdicts.mask(self, coded)
+    }
+
     /// Whether it has a value in every row, whatever is in its columns.
     pub(crate) fn is_total(&self) -> bool {
         self.total
@@ -299,9 +317,14 @@ impl Evaluator {
                 let cells = view.read_columns(self.inputs(), rows)?;
                 return Ok(column::matching(rows, &mask(&cells, 0, rows.len() as usize)?));
             };
+            let cells = view.column(*column)?;
+            let coded = if self.of_values().is_some() { cells.read_coded(rows)? } else { None };
+            if let Some(mask) = coded.and_then(|coded| self.mask_of_codes(&coded)) {
+                return Ok(column::matching(rows, &mask));
+            }
             // The cells of one column are looked at where they lie.
             let mut masks = BooleanBufferBuilder::new(rows.len() as usize);
-            for piece in view.column(*column)?.pieces(rows)? {
+            for piece in cells.pieces(rows)? {
                 let len = piece.len();
                 masks.append_buffer(&mask(&[piece], masks.len(), len)?);
             }

@@ -138,6 +138,11 @@ impl JoinKeys {
         slots
     }
 
+    /// Makes ready for so many rows that are looked for while no key comes and none goes.
+    pub(super) fn settle(&mut self, rows: u64) {
+        self.keys.settle(rows);
+    }
+
     /// Rows of one side with the slots of their keys, `NO_SLOT` for an unknown one.
     pub(super) fn find(&self, side: Side, view: &View, rows: &RowSet) -> Result<Slotted, Error> {
         if rows.is_empty() {

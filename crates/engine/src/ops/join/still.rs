@@ -33,6 +33,7 @@ impl StillSlots {
             rest = later;
         }
         let looking = if right_entered { left } else { right };
+        keys.settle(looking.rows().len());
         let parts = parallel::parts(looking.rows(), PROBE_ROWS.rows());
         let mut found = vec![NO_SLOT; looking.rows().len() as usize];
         let shares = parallel::shares(&mut found, parts.iter().map(|part| part.len() as usize));

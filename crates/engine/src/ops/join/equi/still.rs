@@ -1,6 +1,7 @@
 //! The pairs of two tables that stay as they are.
 
 use column::NO_ROW;
+use column::kernels::ones;
 use column::keys::NO_SLOT;
 use rowset::RowSet;
 
@@ -81,24 +82,36 @@ fn list(rows: &RowSet, slots: &[u32], others: &RowsOfSlots, outer: bool, [leadin
         return;
     }
     let mut at = 0;
-    for (row, slot) in rows.iter().zip(slots) {
-        match others.of(*slot) {
-            [] if outer => {
-                leading[at] = row;
-                at += 1;
-            }
-            [] => {}
-            [one] => {
-                (leading[at], met[at]) = (row, *one);
-                at += 1;
-            }
-            several => {
-                let end = at + several.len();
-                leading[at..end].fill(row);
-                met[at..end].copy_from_slice(several);
-                at = end;
-            }
+    let mut meet = |row: u64, slot: u32| match others.of(slot) {
+        [] if outer => {
+            leading[at] = row;
+            at += 1;
         }
+        [] => {}
+        [one] => {
+            (leading[at], met[at]) = (row, *one);
+            at += 1;
+        }
+        several => {
+            let end = at + several.len();
+            leading[at..end].fill(row);
+            met[at..end].copy_from_slice(several);
+            at = end;
+        }
+    };
+    if outer {
+        return rows.iter().zip(slots).for_each(|(row, slot)| meet(row, *slot));
+    }
+    // Rows that meet nothing are passed over sixty-four at a time.
+    let span = rows.as_span();
+    let mut keys = Vec::new();
+    if span.is_none() {
+        rows.write_keys(&mut keys);
+    }
+    let row_of = |position: usize| span.map_or_else(|| keys[position], |span| span.first + position as u64);
+    for (from, slots) in (0..).step_by(64).zip(slots.chunks(64)) {
+        let known = slots.iter().enumerate().fold(0, |bits, (at, slot)| bits | u64::from(*slot != NO_SLOT) << at);
+        ones(known).for_each(|at| meet(row_of(from + at), slots[at]));
     }
 }
 
