@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::column::kernels::{gather_parts, gather_rows};
+use ::column::kernels::{gather, gather_parts, gather_rows};
 use ::column::types::{canonical, width};
 use ::column::{Chunk, Coded, Column, ColumnSource, Error as ColumnError, NO_ROW, Zones};
 use arrow_array::cast::AsArray;
@@ -47,6 +48,9 @@ const APART_ROWS: usize = 1 << 16;
 
 /// Decoders of a column that wait to go on.
 const PARKED: usize = 4;
+
+/// Neighbours of one page that are picked together are so many or more, in the mean.
+const STRETCH: usize = 64;
 
 /// What a key of no row picks.
 const NO_PAGE: usize = usize::MAX;
@@ -395,6 +399,54 @@ impl Inner {
         Ok(take(coded.values(), &keys, None)?)
     }
 
+    /// Neighbours among keys whose cells are in one page, with the page; none where few neighbours are. Keys of no row are anywhere.
+    fn stretches<'a>(&self, keys: &'a [u64]) -> Option<Vec<(usize, &'a [u64])>> {
+        let is_none = |key: u64| key == NO_ROW || key >= self.rows;
+        let first = keys.iter().copied().find(|key| !is_none(*key))?;
+        let mut stretches = Vec::new();
+        let (mut at, mut from) = (self.of(first), 0);
+        let mut page = self.keys_of(at);
+        for (place, key) in keys.iter().enumerate() {
+            if page.contains(key) || is_none(*key) {
+                continue;
+            }
+            stretches.push((at, &keys[from..place]));
+            if stretches.len() * STRETCH > keys.len() {
+                return None;
+            }
+            (at, from) = (self.of(*key), place);
+            page = self.keys_of(at);
+        }
+        stretches.push((at, &keys[from..]));
+        Some(stretches)
+    }
+
+    /// The keys of a segment.
+    fn keys_of(&self, at: usize) -> Range<u64> {
+        self.starts[at]..self.starts.get(at + 1).copied().unwrap_or(self.rows)
+    }
+
+    /// The cells of stretches of keys, one after the other.
+    fn taken(&self, stretches: &[(usize, &[u64])]) -> Result<Chunk, ColumnError> {
+        let mut wanted: Vec<usize> = stretches.iter().map(|(at, _)| *at).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let pages = self.pages(&wanted)?;
+        let cells = stretches.iter().map(|(at, keys)| {
+            let (page, own) = (&pages[wanted.partition_point(|one| one < at)], self.keys_of(*at));
+            let place = |key: &u64| if own.contains(key) { key - own.start } else { NO_ROW };
+            let places: Vec<u64> = keys.iter().map(place).collect();
+            match self.codes(page) {
+                None => gather(page, &places),
+                Some(coded) => {
+                    let codes = gather(&(Arc::new(coded.keys().clone()) as ArrayRef), &places)?;
+                    Ok(take(coded.values(), &codes, None)?)
+                }
+            }
+        });
+        self.joined(&cells.collect::<Result<Vec<_>, _>>()?)
+    }
+
     /// Cells one after the other.
     fn joined(&self, parts: &[Chunk]) -> Result<Chunk, ColumnError> {
         match parts {
@@ -533,6 +585,9 @@ impl Column for FileColumn {
         // The rows of one side of a join, for example, which are read in their order.
         if keys.last().is_some_and(|last| *last < inner.rows) && keys.is_sorted_by(|one, next| one < next) {
             return self.read(&RowSet::from_sorted_keys(keys));
+        }
+        if let Some(stretches) = inner.stretches(keys) {
+            return inner.taken(&stretches);
         }
         // For each segment its place among the pages that are wanted, from 1 on; those that no key is of have none.
         let mut places = vec![0; inner.segments.len()];

@@ -106,13 +106,7 @@ fn no_page(file: &ParquetFile) -> Error {
 
 /// The cells of a column of a row group, of which no page is known.
 pub(super) fn whole(file: &ParquetFile, place: usize, group: usize, rows: usize) -> Result<ArrayRef, Error> {
-    let flat = match leaves(file, place)[..] {
-        [leaf] => Flat::of(file, place, group, leaf),
-        _ => None,
-    };
-    if let Some(flat) = flat
-        && let Some(cells) = all_pages(file, flat, Chunk::of(file, place, group), rows)?
-    {
+    if let Some(cells) = flat(file, place, group, rows)? {
         return Ok(cells);
     }
     let arrays: Vec<ArrayRef> = guarded(&file.path, || {
@@ -126,8 +120,11 @@ pub(super) fn whole(file: &ParquetFile, place: usize, group: usize, rows: usize)
     }
 }
 
-/// The cells of all pages, one after the other, where all are understood.
-fn all_pages(file: &ParquetFile, mut flat: Flat, chunk: Chunk, rows: usize) -> Result<Option<ArrayRef>, Error> {
+/// As [`whole`], of a column that [`Flat`] understands; of texts they may be codes.
+pub(super) fn flat(file: &ParquetFile, place: usize, group: usize, rows: usize) -> Result<Option<ArrayRef>, Error> {
+    let [leaf] = leaves(file, place)[..] else { return Ok(None) };
+    let Some(mut flat) = Flat::of(file, place, group, leaf) else { return Ok(None) };
+    let chunk = Chunk::of(file, place, group);
     let mut pages = guarded(&file.path, || chunk.unnamed_pages())?;
     let (mut cells, mut so_far): (Vec<ArrayRef>, usize) = (Vec::new(), 0);
     while so_far < rows {

@@ -20,10 +20,12 @@ use ::column::sound::{self, Memory};
 use ::column::types::to_canonical;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 use self::column::{Cache, FileColumn};
+use self::flat::Codes;
 use self::reader::{Placed, guarded, metadata};
 pub use self::write::{ParquetFormat, write};
 use crate::error::Error;
@@ -233,6 +235,18 @@ const ROUND: usize = 4;
 const PIECE_ROWS: usize = 1 << 20;
 
 fn column_of(file: &ParquetFile, group: usize, place: usize) -> Result<Vec<ArrayRef>, Error> {
+    let rows = usize::try_from(file.groups()[group].num_rows()).unwrap_or(0);
+    if rows <= PIECE_ROWS
+        && let Some(cells) = decoder::flat(file, place, group, rows)?
+    {
+        let cells = match cells.as_any().downcast_ref::<Codes>() {
+            Some(codes) => {
+                take(codes.values(), codes.keys(), None).map_err(|error| Error::broken(&file.path, error))?
+            }
+            None => cells,
+        };
+        return Ok(vec![judged(&file.path, &cells)?]);
+    }
     let arrays = guarded(&file.path, || {
         let reader = file.builder(&[place]).with_row_groups(vec![group]).with_batch_size(PIECE_ROWS).build()?;
         reader

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::column::{Column, NO_ROW};
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -14,6 +15,7 @@ use rowset::RowSet;
 
 use super::column::{Cache, FileColumn};
 use super::{ParquetFile, ParquetOptions};
+use crate::error::Error;
 use crate::input::Input;
 
 const ROWS: u64 = 80_000;
@@ -54,14 +56,18 @@ struct Scanned {
 
 impl Scanned {
     fn new(place: usize, room: usize) -> Scanned {
+        Scanned::of(file(), place, room).unwrap()
+    }
+
+    fn of(bytes: Arc<[u8]>, place: usize, room: usize) -> Result<Scanned, Error> {
         let read = Arc::new(AtomicU64::new(0));
-        let input = Input::Bytes("bytes".to_owned(), file());
-        let (file, schema) = ParquetFile::open(&input, &ParquetOptions::default(), None, &read).unwrap();
+        let input = Input::Bytes("bytes".to_owned(), bytes);
+        let (file, schema) = ParquetFile::open(&input, &ParquetOptions::default(), None, &read)?;
         let bytes = file.groups().iter().map(|group| group.column(place).compressed_size() as u64).sum();
         let (files, cache) = (Arc::from([file]), Cache::new(room));
         let column = FileColumn::new(place, schema.field(place).data_type(), &files, &cache);
         let opened = read.load(Ordering::Relaxed);
-        Scanned { column, cache, read, opened, bytes }
+        Ok(Scanned { column, cache, read, opened, bytes })
     }
 
     fn read(&self) -> u64 {
@@ -106,6 +112,52 @@ fn texts_of_a_dictionary_are_codes_that_share_it() {
     let text = |row| format!("the text of number {}", number(row));
     let wanted = [Some(text(GROUP)), Some(text(5)), None, Some(text(5)), Some(text(ROWS - 1)), None];
     assert_eq!(taken.as_string_view(), &StringViewArray::from_iter(wanted));
+}
+
+#[test]
+fn rows_that_recur_are_taken_page_by_page_and_one_by_one() {
+    let scanned = [Scanned::new(0, 1 << 30), Scanned::new(1, 1 << 30)];
+    // Each row three times, some of none; far rows in turn; none at all.
+    let near = (PAGE / 2..5 * PAGE).flat_map(|row| [row, if row % 5 == 0 { NO_ROW } else { row }, row]).collect();
+    let back = (GROUP - 900..GROUP + 900).chain(0..900).chain([NO_ROW, ROWS, ROWS + 7]).collect();
+    let far = (0..500).map(|at| at * 7919 % ROWS).collect();
+    let lists: [Vec<u64>; 5] = [near, back, far, vec![NO_ROW; 70], Vec::new()];
+    for keys in lists {
+        let known = |key: &u64| (*key < ROWS).then(|| number(*key));
+        let numbers: Int64Array = keys.iter().map(known).collect();
+        assert_eq!(scanned[0].column.take(&keys).unwrap().as_primitive::<Int64Type>(), &numbers);
+        let texts = keys.iter().map(|key| known(key).map(|number| format!("the text of number {number}")));
+        assert_eq!(scanned[1].column.take(&keys).unwrap().as_string_view(), &StringViewArray::from_iter(texts));
+    }
+}
+
+#[test]
+fn pages_with_wrong_bytes_are_cells_or_an_error() {
+    let whole = file();
+    let rows = RowSet::range(0, GROUP - 1);
+    let (mut state, mut read, mut refused) = (1_u64, 0, 0);
+    let mut draw = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..150 {
+        let mut bent = whole.to_vec();
+        for _ in 0..=draw(4) {
+            let at = draw(bent.len());
+            bent[at] = draw(256) as u8;
+        }
+        for place in [0, 1] {
+            let cells = Scanned::of(bent.clone().into(), place, 1 << 30).map(|scanned| scanned.column.read(&rows));
+            match cells {
+                Ok(Ok(cells)) => {
+                    assert_eq!(cells.len() as u64, GROUP);
+                    read += 1;
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(read > 0 && refused > 0, "{read} {refused}");
 }
 
 #[test]

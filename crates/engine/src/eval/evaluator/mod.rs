@@ -266,6 +266,11 @@ impl Evaluator {
         self.verdicts.mask(self, coded)
     }
 
+    #[cfg(test)]
+    pub(crate) fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
+    }
+
     /// Whether it has a value in every row, whatever is in its columns.
     pub(crate) fn is_total(&self) -> bool {
         self.total
