@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The same rows as codes and as texts, and the reads of the former.
+    /// Rows as codes, the rows as texts, and the reads of the former.
     fn tables(seed: u64, rows: usize) -> (Table, Table, Arc<AtomicUsize>) {
         let mut dice = fastrand::Rng::with_seed(seed);
         let with_nulls = seed % 2 == 0;
