@@ -213,7 +213,7 @@ fn random_columns_of_all_types() {
                 })
                 .collect();
         draw.values = [3, 12, 40, 1000][draw.next(4) as usize];
-        let scope = limits::Scope::drawn(u64::from(round));
+        let scope = limits::Scope::drawn(round);
         scope.enter(|| against_a_map_of(&chosen, &mut draw, 20));
     }
 }

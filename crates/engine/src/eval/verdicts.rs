@@ -148,7 +148,7 @@ mod tests {
     /// Rows as codes, the rows as texts, and the reads of the former.
     fn tables(seed: u64, rows: usize) -> (Table, Table, Arc<AtomicUsize>) {
         let mut dice = fastrand::Rng::with_seed(seed);
-        let with_nulls = seed % 2 == 0;
+        let with_nulls = seed.is_multiple_of(2);
         let code = |dice: &mut fastrand::Rng| (!with_nulls || dice.u8(0..4) > 0).then(|| dice.i32(0..4));
         let codes: Int32Array = (0..rows).map(|_| code(&mut dice)).collect();
         let values: Chunk = Arc::new(StringViewArray::from_iter_values(NAMES));
